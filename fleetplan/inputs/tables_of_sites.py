@@ -1,0 +1,260 @@
+"""Tables of what there is: sites, halls, their power, the present fleet, supply, rents and swaps."""
+
+from __future__ import annotations
+
+from fleetplan.inputs.fields import COOLING, EVIDENCE_FIELDS, Field, InputTable, name_field, share_field
+
+SITES = InputTable(
+    "sites",
+    "campuses: where racks stand, what their power costs",
+    (
+        name_field("site", "site", "the site's name", declares=True, attribute="name"),
+        Field("name", "text", "title for people", attribute="title"),
+        Field("country", "text", "ISO 3166 code, for taxes"),
+        Field(
+            "pue_annual",
+            "number",
+            "annual facility over IT energy",
+            minimum=1.0,
+            maximum=3.0,
+            usual=(1.0, 2.0),
+        ),
+        Field(
+            "pue_peak",
+            "number",
+            "facility over IT power in the hottest hour",
+            minimum=1.0,
+            maximum=3.0,
+            usual=(1.0, 2.5),
+        ),
+        Field(
+            "energy_price_usd_per_mwh",
+            "number",
+            "price in the first year",
+            "USD/MWh",
+            minimum=0.0,
+            usual=(5.0, 500.0),
+        ),
+        Field(
+            "energy_price_escalation_per_year",
+            "number",
+            "nominal rise of the price",
+            "1/year",
+            minimum=-0.5,
+            maximum=0.5,
+        ),
+        share_field("tariff_minimum_take_share", "billed share of contracted power, used or not"),
+        Field("tariff_term_years", "number", "length of the contract", "year", minimum=0.0, maximum=100.0),
+        Field(
+            "tariff_ramp_years",
+            "number",
+            "years until the contracted power is reached",
+            "year",
+            minimum=0.0,
+            maximum=50.0,
+        ),
+        share_field("stranded_share", "share of built power that lots cannot fill"),
+        *EVIDENCE_FIELDS,
+    ),
+)
+HALLS = InputTable(
+    "halls",
+    "buildings or data halls of one cooling class",
+    (
+        name_field("site", "site", "where it stands"),
+        name_field("hall", "hall", "the hall's name", declares=True, attribute="name"),
+        Field(
+            "cooling_class",
+            "word",
+            "air, aalc (air hall with liquid-to-air side units) or liquid",
+            words=COOLING,
+        ),
+        Field(
+            "max_rack_it_kw",
+            "number",
+            "most IT power of one rack",
+            "kW",
+            blank="not limited",
+            minimum=0.0,
+            usual=(5.0, 1500.0),
+        ),
+        share_field("reserve_share", "share of power kept for the failure of a feed", blank="0: no reserve"),
+        Field(
+            "lot_kw",
+            "number",
+            "switchboard or panel that lots should fill",
+            "kW",
+            blank="not known",
+            positive=True,
+            minimum=0.0,
+            usual=(10.0, 50_000.0),
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+)
+POWER = InputTable(
+    "power_by_quarter",
+    "facility megawatts of each hall in each quarter",
+    (
+        Field("hall", "name", "the hall", key=True, refers="hall"),
+        Field("quarter", "quarter", "the quarter", key=True),
+        Field(
+            "facility_mw", "number", "facility power for this fleet", "MW", minimum=0.0, usual=(0.05, 3000.0)
+        ),
+        Field(
+            "facility_mw_if_dates_slip",
+            "number",
+            "the same if construction slips",
+            "MW",
+            blank="as facility_mw",
+            minimum=0.0,
+        ),
+        Field(
+            "facility_mw_if_dates_early",
+            "number",
+            "the same if construction is early",
+            "MW",
+            blank="as facility_mw",
+            minimum=0.0,
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+)
+FLEET = InputTable(
+    "fleet_today",
+    "racks that work when planning starts, by cohort",
+    (
+        name_field("cohort", "cohort", "the cohort's name", declares=True, attribute="name"),
+        name_field("hall", "hall", "where they stand"),
+        name_field("accelerator", "accelerator", "what they are"),
+        Field("commissioned_quarter", "quarter", "first quarter of service", attribute="commissioned"),
+        Field("racks", "count", "racks in service", "rack", minimum=0.0),
+        Field(
+            "purchase_price_musd_per_rack",
+            "number",
+            "price paid",
+            "MUSD/rack",
+            minimum=0.0,
+            usual=(0.01, 60.0),
+        ),
+        Field(
+            "book_life_years",
+            "number",
+            "straight-line depreciation time",
+            "year",
+            positive=True,
+            minimum=0.0,
+            maximum=50.0,
+            usual=(2.0, 12.0),
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+)
+SUPPLY = InputTable(
+    "supply",
+    "what can be delivered of each accelerator in each quarter",
+    (
+        Field("accelerator", "name", "what is delivered", key=True, refers="accelerator"),
+        Field("delivery_quarter", "quarter", "when it is delivered", key=True, attribute="delivery"),
+        Field(
+            "max_racks",
+            "count",
+            "most racks in this quarter, committed and optional ones included",
+            "rack",
+            minimum=0.0,
+        ),
+        Field("committed_racks", "count", "racks that come in any case", "rack", minimum=0.0),
+        Field("option_racks", "count", "contracted racks that may be taken", "rack", minimum=0.0),
+        Field("new_orders_can_arrive", "yesno", "whether an order placed now or later can still come then"),
+        Field(
+            "lead_time_quarters",
+            "count",
+            "quarters from order to delivery",
+            "quarter",
+            minimum=0.0,
+            maximum=40.0,
+            usual=(1, 12),
+        ),
+        Field(
+            "price_musd_per_rack",
+            "number",
+            "price at delivery, nominal",
+            "MUSD/rack",
+            minimum=0.0,
+            usual=(0.01, 60.0),
+        ),
+        Field(
+            "price_low_musd_per_rack",
+            "number",
+            "lowest plausible price",
+            "MUSD/rack",
+            blank="no interval",
+            minimum=0.0,
+            attribute="-",
+        ),
+        Field(
+            "price_high_musd_per_rack",
+            "number",
+            "highest plausible price",
+            "MUSD/rack",
+            blank="no interval",
+            minimum=0.0,
+            attribute="-",
+        ),
+        share_field(
+            "take_or_pay_share_of_price", "share of the price that a committed rack costs if it is not taken"
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+)
+RENTALS = InputTable(
+    "rentals",
+    "rented capacity: no megawatts of ours",
+    (
+        name_field("rental", "rental", "the offer's name", declares=True, attribute="name"),
+        name_field("accelerator", "accelerator", "what is rented"),
+        Field("first_quarter", "quarter", "first quarter in which it can be had", attribute="first"),
+        Field("last_quarter", "quarter", "last such quarter", attribute="last"),
+        Field("max_racks", "count", "most racks at a time", "rack", minimum=0.0),
+        Field(
+            "price_musd_per_rack_quarter",
+            "number",
+            "rent",
+            "MUSD/rack/quarter",
+            minimum=0.0,
+            usual=(0.001, 10.0),
+        ),
+        Field(
+            "lead_time_quarters",
+            "count",
+            "quarters from order to service",
+            "quarter",
+            blank="0: at once",
+            minimum=0.0,
+            maximum=40.0,
+            usual=(1, 12),
+        ),
+        Field(
+            "commitment_quarters",
+            "count",
+            "shortest time that is paid",
+            "quarter",
+            blank="1: on demand",
+            minimum=1.0,
+            maximum=80.0,
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+    needed=False,
+)
+UPGRADES = InputTable(
+    "upgrades",
+    "module swaps in place: rack, chassis and network stay",
+    (
+        Field("from_accelerator", "name", "what is taken out", key=True, refers="accelerator"),
+        Field("to_accelerator", "name", "what is put in", key=True, refers="accelerator"),
+        share_field("price_share_of_new_rack", "price as a share of a new rack's"),
+        *EVIDENCE_FIELDS,
+    ),
+    needed=False,
+)
