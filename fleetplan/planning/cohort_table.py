@@ -1,0 +1,272 @@
+"""Cohorts and the arcs on which their racks leave: index tables only, no model.
+
+A cohort is racks of one accelerator in one hall that count from one vintage and entered at one
+period: present racks, deliveries, module upgrades in place, moved racks. An arc is a cohort and the
+period at whose start racks leave it: ``early``, ``end-of-life``, ``upgrade``, ``moved``, or
+``horizon`` for those still alive at the end. Ages that are not allowed have no arc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fleetplan.inputs.scenario import Scenario
+from fleetplan.lifecycle import survival_by_age
+from fleetplan.planning.calendar import Calendar, quarter_name
+from fleetplan.planning.choices import Choices
+from fleetplan.planning.deliveries import Deliveries
+from fleetplan.planning.form import Floats, Ints, mapped, records
+from fleetplan.planning.places import Places, accepts, rack_kw
+
+COHORT = [
+    "kind",
+    "hall",
+    "site",
+    "accelerator",
+    "vintage",
+    "entry",
+    "price",
+    "life",
+    "racks",
+    "landing",
+    "source",
+]
+"""``landing`` is the row in landings of a new cohort, and the delivery of an upgrade's modules; ``source``
+is the part that an upgrade starts from."""
+ARC = ["cohort", "exit", "kind", "target"]
+
+
+@dataclass(frozen=True)
+class Cohorts:
+    """``cohorts`` has the columns :data:`COHORT`, ``arcs`` those of :data:`ARC`.
+
+    ``alive[c, t]`` is the share of a cohort's first racks that attrition leaves in period ``t``
+    (the end of the horizon last); 0 before entry.
+    """
+
+    cohorts: pd.DataFrame
+    arcs: pd.DataFrame
+    alive: Floats
+
+    def age(self, calendar: Calendar, cohort: Ints, boundary: Ints) -> Ints:
+        """Age in quarters of cohorts at period starts."""
+        return np.asarray(calendar.boundary[boundary] - self.cohorts["vintage"].to_numpy()[cohort])
+
+
+def make_cohorts(
+    scenario: Scenario, calendar: Calendar, places: Places, choices: Choices, deliveries: Deliveries
+) -> Cohorts:
+    """List every cohort that can exist, and every arc on which its racks can leave."""
+    present = _present(scenario, calendar)
+    landed = _landed(scenario, deliveries)
+    base = pd.concat([present, landed], ignore_index=True)
+    upgraded = _upgraded(scenario, deliveries, base)
+    moved = _moved(scenario, calendar, places, base)
+    cohorts = pd.concat([base, upgraded, moved], ignore_index=True)[COHORT]
+    released = _released(scenario, calendar, places, choices, present)
+    arcs = _arcs(scenario, calendar, cohorts, released)
+    return Cohorts(cohorts, arcs, _alive(scenario, calendar, cohorts))
+
+
+def _frame(rows: list[tuple[object, ...]]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=COHORT)
+    whole = ["vintage", "entry", "landing"]
+    real = ["price", "life", "racks"]
+    return frame.astype({**dict.fromkeys(whole, "int64"), **dict.fromkeys(real, "float64")})
+
+
+def _present(scenario: Scenario, calendar: Calendar) -> pd.DataFrame:
+    ordered = sorted(scenario.fleet, key=lambda c: (c.site, c.hall, c.accelerator, c.commissioned, c.name))
+    return _frame(
+        [
+            (
+                "present",
+                c.hall,
+                c.site,
+                c.accelerator,
+                c.commissioned.ordinal,
+                calendar.first_from(c.commissioned.ordinal),
+                c.purchase_price_musd_per_rack,
+                c.book_life_years,
+                float(c.racks),
+                -1,
+                "",
+            )
+            for c in ordered
+            if calendar.first_from(c.commissioned.ordinal) < len(calendar)
+        ]
+    )
+
+
+def _landed(scenario: Scenario, deliveries: Deliveries) -> pd.DataFrame:
+    rows: list[tuple[object, ...]] = []
+    table = deliveries.table.to_dict("records")
+    for i, landing in enumerate(records(deliveries.landings)):
+        d = table[landing.delivery]
+        life = scenario.accelerators[d["accelerator"]].book_life_years
+        site = scenario.halls[landing.hall].site
+        kind = (d["accelerator"], d["service"], d["entry"], d["price"], life)
+        rows.append(("new", landing.hall, site, *kind, 0.0, i, ""))
+    return _frame(rows)
+
+
+def _upgraded(scenario: Scenario, deliveries: Deliveries, base: pd.DataFrame) -> pd.DataFrame:
+    """Cohorts that module swaps can make: the new part's delivery must exist and be orderable."""
+    if not scenario.rules.allow_upgrades:
+        return _frame([])
+    made: list[tuple[object, ...]] = []
+    table = deliveries.table.to_dict("records")
+    orderable = deliveries.orderable_by_entry()
+    cells = sorted(set(zip(base["hall"], base["accelerator"], strict=True)))
+    for hall, source, name, share in _swaps(scenario, cells):
+        life, site = scenario.accelerators[name].book_life_years, scenario.halls[hall].site
+        for t, d in sorted(orderable.get(name, {}).items()):
+            delivery = table[d]
+            price = float(delivery["price"]) * share
+            made.append(("upgrade", hall, site, name, delivery["service"], t, price, life, 0.0, d, source))
+    return _frame(made)
+
+
+def _swaps(scenario: Scenario, cells: list[tuple[str, str]]) -> list[tuple[str, str, str, float]]:
+    """Hall, old part, new part and price share of every module swap, also of swapped racks."""
+    reachable, found = list(cells), []
+    for hall, name in reachable:
+        for upgrade in scenario.upgrades:
+            target = scenario.accelerators[upgrade.to_accelerator]
+            if upgrade.from_accelerator == name and accepts(scenario.halls[hall], target):
+                found.append((hall, name, target.name, upgrade.price_share_of_new_rack))
+                if (hall, target.name) not in reachable:
+                    reachable.append((hall, target.name))
+    return sorted(found)
+
+
+def _moved(scenario: Scenario, calendar: Calendar, places: Places, base: pd.DataFrame) -> pd.DataFrame:
+    """Cohorts that moved racks can make: same vintage and price, another hall, once in a life."""
+    if not scenario.rules.allow_moves:
+        return _frame([])
+    kinds = base[["accelerator", "vintage", "price", "life"]].drop_duplicates()
+    entries = base.groupby(["accelerator", "vintage", "price", "life"])["entry"].min()
+    made: list[tuple[object, ...]] = []
+    for kind in sorted(kinds.itertuples(index=False, name=None)):
+        name, vintage, price, life = kind
+        for hall in places.halls["hall"].tolist():
+            if not accepts(scenario.halls[hall], scenario.accelerators[name]):
+                continue
+            site = scenario.halls[hall].site
+            first = int(entries.loc[kind]) + 1
+            made += [
+                ("moved", hall, site, name, vintage, t, price, life, 0.0, -1, "")
+                for t in range(first, len(calendar))
+                if vintage + scenario.lifecycle.maximum_age_quarters > calendar.boundary[t]
+            ]
+    return _frame(made)
+
+
+def _released(
+    scenario: Scenario, calendar: Calendar, places: Places, choices: Choices, present: pd.DataFrame
+) -> set[tuple[str, int]]:
+    """Halls and periods whose power cannot carry the present racks that may not leave yet.
+
+    There the minimum age does not hold for present racks: they cannot run anyway. Racks that are
+    bought or committed never get this way out; if they cannot be powered, no plan exists.
+    """
+    if present.empty:
+        return set()
+    keys = present.merge(pd.DataFrame({"t": range(len(calendar))}), how="cross")
+    keys["cap_w"] = mapped(keys["accelerator"], choices.lowest_cap_w)
+    keys["mw"] = rack_kw(scenario, calendar, keys) * keys["racks"] / 1000
+    age = calendar.boundary[keys["t"]] - keys["vintage"]
+    may_leave = (keys["t"] > 0) & (age >= scenario.lifecycle.minimum_age_quarters)
+    locked = keys[~(may_leave & scenario.rules.allow_early_retirement)]
+    locked = locked[age[locked.index] < scenario.lifecycle.maximum_age_quarters]
+    need = locked.groupby(["hall", "t"])["mw"].sum()
+    number = {hall: i for i, hall in enumerate(places.halls["hall"])}
+    return {
+        (hall, t) for (hall, t), mw in need.items() if mw > places.usable_mw[number[hall], t] * (1 + 1e-9)
+    }
+
+
+def _arcs(
+    scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame, released: set[tuple[str, int]]
+) -> pd.DataFrame:
+    upgrade_to = _upgrade_targets(cohorts)
+    move_to = _move_targets(cohorts)
+    rows: list[tuple[int, int, str, int]] = []
+    for c, row in enumerate(records(cohorts)):
+        last, kind = _natural_exit(scenario, calendar, row)
+        rows.append((c, last, kind, -1))
+        early = range(row.entry + 1, last)
+        rows += [(c, t, "early", -1) for t in early if _may_retire(scenario, calendar, row, t)]
+        if row.kind == "present":
+            let_go = {t for t in range(row.entry, last) if (row.hall, t) in released}
+            rows += [
+                (c, t, "early", -1)
+                for t in sorted(let_go)
+                if t == row.entry or not _may_retire(scenario, calendar, row, t)
+            ]
+        for t in early:
+            targets = upgrade_to.get((row.hall, row.accelerator, t), [])
+            rows += [(c, t, "upgrade", target) for target in targets]
+            if row.kind in ("present", "new"):
+                places = move_to.get((row.accelerator, row.vintage, row.price, row.life, t), [])
+                rows += [(c, t, "moved", target) for hall, target in places if hall != row.hall]
+    arcs = pd.DataFrame(rows, columns=ARC)
+    return arcs.sort_values(["cohort", "exit", "kind", "target"], ignore_index=True)
+
+
+def _natural_exit(scenario: Scenario, calendar: Calendar, row: Any) -> tuple[int, str]:
+    """The last boundary within the maximum age: end of life, or the end of the horizon."""
+    oldest = row.vintage + scenario.lifecycle.maximum_age_quarters
+    last = calendar.last_until(oldest)
+    if last >= len(calendar):
+        return len(calendar), "horizon"
+    return max(last, row.entry), "end-of-life"
+
+
+def _may_retire(scenario: Scenario, calendar: Calendar, row: Any, t: int) -> bool:
+    age = calendar.boundary[t] - row.vintage
+    return bool(scenario.rules.allow_early_retirement and age >= scenario.lifecycle.minimum_age_quarters)
+
+
+def _upgrade_targets(cohorts: pd.DataFrame) -> dict[tuple[str, str, int], list[int]]:
+    targets: dict[tuple[str, str, int], list[int]] = {}
+    made = cohorts[cohorts["kind"] == "upgrade"]
+    for c, hall, source, entry in zip(made.index, made["hall"], made["source"], made["entry"], strict=True):
+        targets.setdefault((hall, source, int(entry)), []).append(int(c))
+    return targets
+
+
+def _move_targets(cohorts: pd.DataFrame) -> dict[tuple[object, ...], list[tuple[str, int]]]:
+    targets: dict[tuple[object, ...], list[tuple[str, int]]] = {}
+    made = cohorts[cohorts["kind"] == "moved"]
+    for c, row in zip(made.index, records(made), strict=True):
+        key = (row.accelerator, row.vintage, row.price, row.life, row.entry)
+        targets.setdefault(key, []).append((row.hall, int(c)))
+    return targets
+
+
+def _alive(scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame) -> Floats:
+    """Share of a cohort's first racks alive in each period."""
+    life = scenario.lifecycle
+    vintage = cohorts["vintage"].to_numpy(dtype=np.int64)[:, None]
+    entry = cohorts["entry"].to_numpy(dtype=np.int64)[:, None]
+    age = calendar.boundary[None, :] - vintage
+    oldest = max(int(age.max(initial=0)), 0)
+    by_age = np.array(
+        survival_by_age(
+            oldest, life.attrition_per_year, life.attrition_multiplier, life.attrition_multiplier_from_year
+        )
+    )
+    at_entry = by_age[np.maximum(calendar.boundary[entry] - vintage, 0)]
+    now = by_age[np.maximum(age, 0)]
+    share = np.divide(now, at_entry, out=np.zeros_like(now), where=at_entry > 0)
+    return np.where(np.arange(len(calendar) + 1)[None, :] >= entry, share, 0.0)
+
+
+def vintage_names(cohorts: pd.DataFrame) -> list[str]:
+    """Vintage of each cohort as a quarter's name."""
+    return [quarter_name(v) for v in cohorts["vintage"].tolist()]
