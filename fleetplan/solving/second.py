@@ -1,0 +1,51 @@
+"""A second objective among the plans that cost about as little as the best one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fleetplan.errors import SolverError
+from fleetplan.solving.arrays import Compiled, Floats
+from fleetplan.solving.options import SolveOptions
+from fleetplan.solving.recipe import Listener, solve
+from fleetplan.solving.result import Result, require_plan
+
+LEAST_ROOM = 1e-7
+"""Relative room that the first objective always gets: a limit at the exact optimum is infeasible
+by rounding."""
+
+
+def minimize_then(
+    compiled: Compiled,
+    second_cost: Floats,
+    tolerance: float,
+    options: SolveOptions | None = None,
+    *,
+    first: Result | None = None,
+    progress: Listener | None = None,
+) -> Result:
+    """Minimise ``second_cost @ x`` while the first objective rises by at most ``tolerance``.
+
+    ``tolerance`` is a share of the size of the first objective; ``first`` saves solving it again.
+    Objective and bound of the result are those of the second cost. Raises as
+    :func:`.result.require_plan` where the first objective has no plan.
+    """
+    if tolerance < 0:
+        raise SolverError(f"the tolerance on cost cannot be negative, got {tolerance}")
+    best = require_plan(first if first is not None else solve(compiled, options, progress))
+    assert best.objective is not None
+    room = max(tolerance * abs(best.objective), LEAST_ROOM * max(1.0, abs(best.objective)))
+    limit = best.objective + room - compiled.offset
+    kept = compiled.with_row(("cost_limit", None), compiled.cost, -float("inf"), limit)
+    second = solve(replace(kept.with_objective(second_cost), sign=1.0), options, progress)
+    return second if second.has_plan else _first_as_second(best, second, second_cost)
+
+
+def _first_as_second(best: Result, second: Result, second_cost: Floats) -> Result:
+    """The first plan also satisfies the second problem: there is never less than it."""
+    assert best.x is not None
+    objective = float(second_cost @ best.x)
+    note = f"the second objective found no plan ({second.status}); the first plan is kept"
+    return replace(
+        second, x=best.x, objective=objective, violation=best.violation, notes=(*second.notes, note)
+    )
