@@ -1,0 +1,1 @@
+"""What a plan is: its tables, ledger, audit, manifest, folder and summary."""
