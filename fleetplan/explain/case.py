@@ -1,0 +1,150 @@
+"""A scenario ready to be asked: its model as arrays, and the answers of solves in a planner's terms.
+
+Questions change an input, solve again and look at what is bought. Everything here is whole racks,
+M USD and facility MW.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fleetplan.planning import build_model
+from fleetplan.solving.compile import compile_model
+from fleetplan.solving.options import SolveOptions
+from fleetplan.solving.recipe import solve
+from fleetplan.solving.result import Result, require_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    import pandas as pd
+
+    from fleetplan.inputs.scenario import Scenario
+    from fleetplan.plan.plan import Plan
+    from fleetplan.planning.model import PlanningModel
+    from fleetplan.solving.arrays import Compiled, Floats
+
+DEFAULT_GAP = 1e-3
+WHOLE = 0.5
+"""More than this many racks above the commitment is a decision to buy."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario with its training options, compiled."""
+
+    scenario: Scenario
+    options: pd.DataFrame
+    model: PlanningModel
+    compiled: Compiled
+    settings: SolveOptions
+    previous: pd.DataFrame | None = None
+    """Orders of the earlier plan that this one stays close to."""
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        options: pd.DataFrame,
+        settings: SolveOptions | None = None,
+        previous: pd.DataFrame | None = None,
+    ) -> Case:
+        """Build and compile; raises ``InfeasibleError`` where a commitment has no place at all."""
+        model = build_model(scenario, options, previous)
+        compiled = compile_model(model.pyomo)
+        return cls(scenario, options, model, compiled, settings or SolveOptions(), previous)
+
+    @classmethod
+    def of_plan(cls, plan: Plan, settings: SolveOptions | None = None) -> Case:
+        """The case that a plan was made from, with its own training options and gap."""
+        return cls.of(
+            plan.scenario, plan.options, settings or settings_of(plan), earlier_orders(plan.scenario)
+        )
+
+    def with_inputs(self, scenario: Scenario, options: pd.DataFrame | None = None) -> Case:
+        """The same question for other inputs."""
+        return Case.of(scenario, self.options if options is None else options, self.settings, self.previous)
+
+    def with_arrays(self, compiled: Compiled) -> Case:
+        """The same inputs with changed sides, bounds or costs."""
+        return replace(self, compiled=compiled)
+
+    def solve(self, gap_rel: float | None = None) -> Result:
+        """Solve; raises where there is no plan."""
+        settings = self.settings if gap_rel is None else replace(self.settings, gap_rel=gap_rel)
+        return require_plan(solve(self.compiled, settings))
+
+    def racks_bought(self, x: Floats) -> dict[str, float]:
+        """Racks by accelerator that are ordered beyond the commitments, modules of swaps included."""
+        bought = dict.fromkeys(self.scenario.accelerators, 0.0)
+        for (hall_, name, delivery_), lots in self.lots(x).items():
+            del hall_, delivery_
+            bought[name] += lots * self.lot_racks(name)
+        for name, racks in self._committed.items():
+            bought[name] = max(0.0, bought[name] - racks)
+        for name, racks in self._swapped(x).items():
+            bought[name] += racks
+        return bought
+
+    def lots(self, x: Floats) -> dict[tuple[str, str, str], float]:
+        """Whole lots by hall, accelerator and delivery quarter."""
+        positions = self.compiled.columns.positions("lots")
+        found = {}
+        for index, position in positions.items():
+            hall, accelerator, delivery = parts(index)
+            found[hall, accelerator, delivery] = float(round(x[position]))
+        return found
+
+    def lot_racks(self, accelerator: str) -> int:
+        """Racks per lot."""
+        return self.scenario.lifecycle.lot_racks.get(accelerator, 1)
+
+    @cached_property
+    def _committed(self) -> dict[str, float]:
+        table = self.model.indices.deliveries.table
+        racks: dict[str, float] = defaultdict(float)
+        columns = (table["accelerator"], table["least_lots"], table["lot"])
+        for name, lots, lot in zip(*columns, strict=True):
+            racks[str(name)] += float(lots) * float(lot)
+        return dict(racks)
+
+    def _swapped(self, x: Floats) -> dict[str, float]:
+        """Racks whose modules are swapped, by the accelerator that they become."""
+        arcs = self.model.indices.cohorts.arcs
+        cohorts = self.model.indices.cohorts.cohorts["accelerator"].to_numpy()
+        chosen = np.flatnonzero((arcs["kind"] == "upgrade").to_numpy())
+        positions = self.compiled.columns.positions("leave")
+        leave = self.model.fleet.leave.keys
+        racks: dict[str, float] = defaultdict(float)
+        for arc in chosen.tolist():
+            position = positions.get(tuple(leave.iloc[arc]))
+            if position is not None and x[position] > WHOLE:
+                racks[cohorts[int(arcs["target"].iloc[arc])]] += float(x[position])
+        return dict(racks)
+
+
+def parts(index: Hashable) -> tuple[str, ...]:
+    """The names that make the index of a row or column, one or several."""
+    return tuple(str(part) for part in index) if isinstance(index, tuple) else (str(index),)
+
+
+def settings_of(plan: Plan) -> SolveOptions:
+    """Solve options that a plan's manifest records; the defaults where it does not."""
+    stated = plan.manifest.solver.get("gap", DEFAULT_GAP)
+    gap = float(stated) if isinstance(stated, int | float) else DEFAULT_GAP
+    return SolveOptions(gap_rel=gap, seed=plan.manifest.seed, threads=plan.manifest.threads)
+
+
+def earlier_orders(scenario: Scenario) -> pd.DataFrame | None:
+    """Orders of the earlier plan that a scenario stays close to, if it names one."""
+    from pathlib import Path
+
+    from fleetplan.plan.store import read_plan
+
+    earlier = scenario.rules.previous_plan
+    return None if earlier is None else read_plan(Path(scenario.folder) / earlier).orders

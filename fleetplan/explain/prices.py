@@ -1,0 +1,284 @@
+"""What binds, and what a little more of it is worth: power, supply, budgets, demand.
+
+Two prices answer two questions, and each is labelled:
+
+* ``plan may change``: what one whole unit more saves in the relaxation (no whole lots), where everything
+  may be decided anew. This is the stated value of one more megawatt or rack. A price alone would not
+  do: where a limit is just met it is the harm of one unit less, which can be without end.
+* ``plan held``: the same with the whole lots of this plan held; purchases cannot react, so supply and
+  budgets are worth nothing there.
+
+The largest are confirmed by solving again with one whole unit more, lots whole. A solve is only
+known to within its gap, so the confirmation is an interval: the value lies between ``bound before -
+cost after`` and ``cost before - bound after``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fleetplan.explain.case import parts
+from fleetplan.lifecycle import usable_mw
+from fleetplan.plan.words import join, money
+from fleetplan.solving.linear import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fleetplan.explain.case import Case
+    from fleetplan.solving.arrays import Compiled
+    from fleetplan.solving.linear import LinearSolution
+    from fleetplan.solving.result import Result
+
+Kind = Literal["power", "supply", "budget", "demand", "write-off", "depreciation", "carbon", "vendor"]
+LOOKED_AT = 60
+"""Largest prices of power and of supply that are replaced by the worth of a whole unit."""
+NOTHING = 1e-6
+"""Values below this (M USD) are rounding."""
+UNIT = {
+    "power": "MW",
+    "supply": "rack",
+    "budget": "M USD",
+    "demand": "1 % of demand",
+    "write-off": "M USD of write-off",
+    "depreciation": "M USD of depreciation",
+    "carbon": "kt CO2e",
+    "vendor": "MW of the vendor's share",
+}
+_YEARLY: dict[str, Kind] = {
+    "budget": "budget",
+    "write_off": "write-off",
+    "depreciation": "depreciation",
+    "carbon": "carbon",
+    "vendor": "vendor",
+}
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What solving again with one whole unit (one whole lot) more showed, M USD per unit."""
+
+    observed_musd: float
+    """Cost before less cost after."""
+    low_musd: float
+    high_musd: float
+    """The true value lies between these, by the two proven gaps."""
+    relaxed_musd: float
+    """Value of the whole unit in the relaxation, as stated."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the value of the whole unit lies in the proven interval."""
+        return self.low_musd - NOTHING <= self.relaxed_musd <= self.high_musd + NOTHING
+
+
+@dataclass(frozen=True)
+class Value:
+    """What one more unit of a limit is worth, M USD of present value; 0 where it does not bind."""
+
+    kind: Kind
+    place: tuple[str, ...]
+    """Site and quarter, accelerator and delivery, window, or workload and period."""
+    where: str
+    """The hall in which a megawatt is worth most, or empty."""
+    may_change_musd: float
+    held_musd: float
+    row: int
+    step: float
+    """How far one unit moves the row's side."""
+    together: float = 1.0
+    """Units that only come together: the racks of a lot."""
+    confirmed: Confirmation | None = None
+
+    def __str__(self) -> str:
+        """Say the value in a sentence."""
+        held = f"with this plan held {money(self.held_musd)}"
+        base = f"{_subject(self)} is worth {money(self.may_change_musd)} ({held})"
+        if self.confirmed is None:
+            return f"{base}."
+        found = self.confirmed
+        span = f"{money(found.low_musd)} to {money(found.high_musd)}"
+        if found.agrees and found.high_musd - found.low_musd > 2 * found.relaxed_musd:
+            return f"{base}; a re-run agrees, but its gap is wider than the value: {span}."
+        if found.agrees:
+            return f"{base}; confirmed by a re-run: {money(found.observed_musd)}, proven {span}."
+        why = "whole lots make the difference"
+        return f"{base}; a re-run differs: {money(found.observed_musd)}, proven {span}: {why}."
+
+
+@dataclass(frozen=True)
+class Prices:
+    """All values that are not nothing, the largest first within each kind."""
+
+    values: tuple[Value, ...]
+    base_musd: float
+
+    def of(self, kind: Kind) -> list[Value]:
+        """Values of one kind, the largest first."""
+        return [value for value in self.values if value.kind == kind]
+
+    def value(self, kind: Kind, *place: str) -> float:
+        """Value at a place; 0 where the limit does not bind."""
+        return next((v.may_change_musd for v in self.of(kind) if v.place == place), 0.0)
+
+    def lines(self) -> list[str]:
+        """What binds, in sentences."""
+        power = self.of("power")
+        if not self.values:
+            return ["Nothing binds: no limit is worth raising."]
+        sites = sorted({value.place[0] for value in power})
+        head = f"Power binds at {join(sites)}." if sites else "Power binds nowhere."
+        return [head, *(str(value) for kind in UNIT for value in self.of(kind)[:5])]  # type: ignore[arg-type]
+
+
+def prices(
+    case: Case,
+    result: Result,
+    confirm: int = 10,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Prices:
+    """Price every limit of a solved case; the ``confirm`` largest power and supply values by re-runs.
+
+    ``progress`` hears of each re-run: how many are done, of how many, and what it was.
+    """
+    assert result.x is not None
+    assert result.objective is not None
+    # prices need a corner of the optimum: those of an interior point are arbitrary where rows degenerate
+    sweep = Sweep(case.compiled, case.settings)
+    free = sweep.base
+    whole = np.flatnonzero(case.compiled.integer)
+    fixed = case.compiled.fixed(whole, np.round(result.x[whole]))
+    held_case, held_sweep = case.with_arrays(fixed), Sweep(fixed, case.settings)
+    held = held_sweep.base
+    worth = ((case, sweep), (held_case, held_sweep))
+    found = sorted(_whole(worth, _values(case, free, held)), key=_rank)
+    chosen = [v for v in found if v.kind in ("power", "supply")]
+    largest = sorted(chosen, key=lambda v: (-v.may_change_musd, v.place))[:confirm]
+    confirmed = {}
+    for done, value in enumerate(largest):
+        if progress is not None:
+            progress(done, len(largest), str(value.place))
+        confirmed[value.row] = replace(value, confirmed=_confirm(case, result, value))
+    return Prices(tuple(confirmed.get(v.row, v) for v in found), result.objective)
+
+
+def _rank(value: Value) -> tuple[str, float, tuple[str, ...]]:
+    return value.kind, -value.may_change_musd, value.place
+
+
+def _whole(worth: tuple[tuple[Case, Sweep], tuple[Case, Sweep]], values: Iterable[Value]) -> Iterator[Value]:
+    """Replace the price of power and supply by what one whole unit more saves in the relaxation.
+
+    The largest prices of each kind are looked at; a whole unit is never worth more than its price, so
+    the rest is below them.
+    """
+    ranked = sorted(values, key=_rank)
+    for kind in UNIT:
+        own = [value for value in ranked if value.kind == kind]
+        if kind not in ("power", "supply"):
+            yield from own
+            continue
+        for value in own[:LOOKED_AT]:
+            free, held = (_saved(case, sweep, value) for case, sweep in worth)
+            if max(free, held) > NOTHING:
+                yield replace(value, may_change_musd=free, held_musd=held)
+        yield from own[LOOKED_AT:]
+
+
+def _saved(case: Case, sweep: Sweep, value: Value) -> float:
+    """What one whole unit (one lot) more saves, per unit; a warm re-solve."""
+    saved = sweep.base.objective - sweep.solve(_raised(case, value)).objective
+    return max(0.0, saved / value.together)
+
+
+def _values(case: Case, free: LinearSolution, held: LinearSolution) -> Iterator[Value]:
+    yield from _power(case, free, held)
+    rows = case.compiled.rows
+    for index, row in rows.positions("supply").items():
+        accelerator, delivery = parts(index)
+        step = 1.0 / case.lot_racks(accelerator)
+        for value in _value("supply", (accelerator, delivery), row, step, free, held):
+            yield replace(value, together=float(case.lot_racks(accelerator)))
+    for family, kind in _YEARLY.items():
+        for index, row in rows.positions(family).items():
+            yield from _value(kind, parts(index), row, 1.0, free, held)
+    for index, row in rows.positions("demand").items():
+        step = -0.01 * float(case.compiled.row_upper[row])
+        yield from _value("demand", parts(index), row, step, free, held)
+
+
+def _value(
+    kind: Kind, place: tuple[str, ...], row: int, step: float, free: LinearSolution, held: LinearSolution
+) -> Iterator[Value]:
+    worth, with_plan = -float(free.row_dual[row]) * step, -float(held.row_dual[row]) * step
+    if kind == "demand":
+        worth, with_plan = abs(worth), abs(with_plan)
+    if worth > NOTHING or with_plan > NOTHING:
+        yield Value(kind, place, "", worth, with_plan, row, step)
+
+
+def _power(case: Case, free: LinearSolution, held: LinearSolution) -> Iterator[Value]:
+    """Best hall of each site and period; a built megawatt gives its usable share, and may be billed."""
+    best: dict[tuple[str, str], Value] = {}
+    for index, row in case.compiled.rows.positions("power").items():
+        hall, period = parts(index)
+        spec = case.scenario.halls[hall]
+        kept = usable_mw(1.0, spec.reserve_share, case.scenario.sites[spec.site].stranded_share)
+        billed = _billed(case, spec.site, period)
+        worth, with_plan = (
+            -float(prices_.row_dual[row]) * kept - _billed_cost(prices_, billed) for prices_ in (free, held)
+        )
+        key = (spec.site, period)
+        if max(worth, with_plan) > NOTHING and (key not in best or worth > best[key].may_change_musd):
+            best[key] = Value("power", key, hall, worth, with_plan, row, kept)
+    yield from best.values()
+
+
+def _billed(case: Case, site: str, period: str) -> tuple[int, float] | None:
+    """Contract row of a site and the MW billed in it per MW built; ``None`` without a contract."""
+    row = case.compiled.rows.positions("take").get((site, period))
+    if row is None:
+        return None
+    places, calendar = case.model.indices.places, case.model.indices.calendar
+    built = places.built_mw[(places.halls["site"] == site).to_numpy(), calendar.names.index(period)].sum()
+    return row, float(case.compiled.row_lower[row] / built)
+
+
+def _billed_cost(solution: LinearSolution, billed: tuple[int, float] | None) -> float:
+    return 0.0 if billed is None else float(solution.row_dual[billed[0]]) * billed[1]
+
+
+def _raised(case: Case, value: Value) -> Compiled:
+    """The case's arrays with one more unit of a limit, and what is billed for it."""
+    side = case.compiled.row_upper[value.row] + value.step * value.together
+    changed = case.compiled.with_rhs([value.row], upper=[side])
+    billed = _billed(case, value.place[0], value.place[1]) if value.kind == "power" else None
+    if billed is None:
+        return changed
+    row, share = billed
+    return changed.with_rhs([row], lower=[case.compiled.row_lower[row] + share])
+
+
+def _confirm(case: Case, before: Result, value: Value) -> Confirmation:
+    """Make the plan again with one whole unit (one lot) more."""
+    after = case.with_arrays(_raised(case, value)).solve()
+    assert before.objective is not None
+    assert after.objective is not None
+    low = before.bound - after.objective if np.isfinite(before.bound) else -np.inf
+    high = before.objective - after.bound if np.isfinite(after.bound) else np.inf
+    observed, least, most = (x / value.together for x in (before.objective - after.objective, low, high))
+    return Confirmation(observed, least, most, value.may_change_musd)
+
+
+def _subject(value: Value) -> str:
+    place = value.place
+    if value.kind == "power":
+        return f"One more MW at {place[0]} in {place[1]}"
+    if value.kind == "supply":
+        return f"One more rack of {place[0]} delivered in {place[1]}"
+    if value.kind == "demand":
+        return f"1 % less demand of {place[0]} in {place[1]}"
+    return f"One more {UNIT[value.kind]} in {place[-1]}"
