@@ -1,0 +1,1 @@
+"""Studies over many plans: sweeps, break-even, fronts, alternatives, uncertainty, rolling plans."""
