@@ -1,0 +1,39 @@
+"""The optimum equals that of an independent formulation, and every plan passes the audit."""
+
+from __future__ import annotations
+
+import pytest
+
+from fleetplan.errors import InfeasibleError
+from fleetplan.plan.audit import audit
+from tests.planning.random_worlds import random_world
+from tests.planning.reference import Reference
+from tests.planning.worlds import best
+
+QUICK = 20
+ALL = 300
+
+
+def _agree(seed: int) -> None:
+    world, table = random_world(seed)
+    expected = Reference(world, table).solve()
+    if expected is None:
+        with pytest.raises(InfeasibleError):
+            best(world, table)
+        return
+    plan = best(world, table)
+    assert plan.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    assert plan.tables["ledger"]["npv_musd"].sum() == pytest.approx(plan.objective, rel=1e-9, abs=1e-9)
+    report = audit(plan.tables, world, table, objective_musd=plan.objective)
+    assert [check for check in report.checks if check.failures] == []
+
+
+@pytest.mark.parametrize("seed", range(QUICK))
+def test_the_optimum_is_that_of_the_survival_form(seed):
+    _agree(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(QUICK, ALL))
+def test_the_optimum_is_that_of_the_survival_form_over_many_worlds(seed):
+    _agree(seed)
