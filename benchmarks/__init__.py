@@ -1,0 +1,1 @@
+"""Speed, memory and accuracy: figures to print, never timed tests."""

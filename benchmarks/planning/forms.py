@@ -1,0 +1,209 @@
+"""Other ways to write down the same families: plain arrays (the floor), and linopy.
+
+The families of the planning model describe their rows as (row, column, value) entries. Here the same
+entries become a scipy matrix, or linopy expressions, so that what is compared is the modelling layer
+and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from fleetplan.planning.cohorts import add_cohorts, swaps_by_delivery
+from fleetplan.planning.form import Block, Entries, Floats, Form
+from fleetplan.planning.indices import Indices
+from fleetplan.planning.power import add_power
+from fleetplan.planning.rentals import add_rentals
+from fleetplan.planning.supply import add_ceilings, add_supply
+from fleetplan.planning.work import add_work
+from fleetplan.solving.arrays import Compiled, Labels
+
+
+def add_core(form: Form, ix: Indices) -> Floats:
+    """The core families: supply, cohorts, power and work; a plain cost of lots and shortfall."""
+    supply = add_supply(form, ix)
+    fleet = add_cohorts(form, ix, supply)
+    add_ceilings(form, ix, supply, swaps_by_delivery(ix, fleet))
+    power = add_power(form, ix, fleet.racks)
+    work = add_work(form, ix, power, supply, add_rentals(form, ix))
+    cost = np.zeros(len(form.columns))
+    landing = ix.deliveries.landings["delivery"].to_numpy(dtype=np.int64)
+    cost[supply.lots.cols] = ix.deliveries.table["price"].to_numpy(dtype=float)[landing] * supply.lot
+    cost[work.short.cols] = 10.0
+    form.minimise(cost)
+    return cost
+
+
+class _Count(list[Any]):
+    """Stands for the list of columns where only their number is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.number = 0
+
+    def __len__(self) -> int:
+        return self.number
+
+
+class ArrayForm(Form):
+    """The floor: entries straight into a scipy matrix."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.width = _Count()
+        self.columns = self.width
+        self.blocks, self.row_keys = {}, {}
+        self.lower: list[Floats] = []
+        self.upper: list[Floats] = []
+        self.integer: list[np.ndarray[Any, Any]] = []
+        self.sides: list[tuple[Floats, Floats]] = []
+        self.parts: list[Entries] = []
+        self.height = 0
+        self.cost: Floats = np.zeros(0)
+
+    def variables(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        *,
+        integer: ArrayLike = False,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+    ) -> Block:
+        """Note bounds and kind."""
+        block = Block(name, len(self.columns), keys)
+        self.blocks[name] = block
+        count = len(keys)
+        self.lower.append(np.broadcast_to(np.asarray(lower, dtype=float), count))
+        self.upper.append(np.broadcast_to(np.asarray(upper, dtype=float), count))
+        self.integer.append(np.broadcast_to(np.asarray(integer, dtype=bool), count))
+        self.width.number += count
+        return block
+
+    def rows(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        entries: Entries,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        """Note entries and sides."""
+        self.row_keys[name] = keys
+        low = np.broadcast_to(np.asarray(-np.inf if lower is None else lower, dtype=float), len(keys))
+        high = np.broadcast_to(np.asarray(np.inf if upper is None else upper, dtype=float), len(keys))
+        self.sides.append((low, high))
+        self.parts.append(Entries(entries.row + self.height, entries.col, entries.value))
+        self.height += len(keys)
+
+    def minimise(self, coefficients: Floats) -> None:
+        """Note the cost."""
+        self.cost = coefficients
+
+    def compiled(self) -> Compiled:
+        """The arrays."""
+        row = np.concatenate([part.row for part in self.parts])
+        col = np.concatenate([part.col for part in self.parts])
+        value = np.concatenate([part.value for part in self.parts])
+        shape = (self.height, len(self.columns))
+        matrix = sparse.csc_array(sparse.coo_array((value, (row, col)), shape=shape))
+        return Compiled(
+            start=matrix.indptr.astype(np.int32),
+            index=matrix.indices.astype(np.int32),
+            value=matrix.data,
+            row_lower=np.concatenate([low for low, _ in self.sides]),
+            row_upper=np.concatenate([high for _, high in self.sides]),
+            col_lower=np.concatenate(self.lower),
+            col_upper=np.concatenate(self.upper),
+            cost=self.cost,
+            offset=0.0,
+            integer=np.concatenate(self.integer),
+            rows=Labels([("row", i) for i in range(self.height)]),
+            columns=Labels([("column", j) for j in range(shape[1])]),
+        )
+
+
+class LinopyForm(ArrayForm):
+    """The same in linopy: one flat variable per family, rows by ``groupby``."""
+
+    def __init__(self) -> None:
+        """Start with an empty linopy model."""
+        import linopy
+
+        super().__init__()
+        self.model: Any = linopy.Model()
+        self.flat: dict[str, Any] = {}
+
+    def variables(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        *,
+        integer: ArrayLike = False,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+    ) -> Block:
+        """Add a flat variable."""
+        block = super().variables(name, keys, integer=integer, lower=lower, upper=upper)
+        if len(keys):
+            index = pd.RangeIndex(len(keys), name=f"i_{name}")
+            low, high = pd.Series(self.lower[-1], index), pd.Series(self.upper[-1], index)
+            # A linopy variable is of one kind: a mixed family stays continuous, which costs it nothing.
+            whole = bool(self.integer[-1].all())
+            self.flat[name] = self.model.add_variables(low, high, name=name, integer=whole)
+        return block
+
+    def rows(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        entries: Entries,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        """Add rows: each family's part by groupby, then their sum."""
+        super().rows(name, keys, entries, lower=lower, upper=upper)
+        low, high = self.sides[-1]
+        if not len(keys):
+            return
+        total = self._expression(entries)
+        labels = total.indexes["row"]
+        equal, sign = np.array_equal(low, high), "<=" if lower is None else ">="
+        side = (high if lower is None or equal else low)[labels]
+        rhs = pd.Series(side, pd.Index(labels, name="row"))
+        self.model.add_constraints(total, "=" if equal else sign, rhs, name=name)
+
+    def _expression(self, entries: Entries) -> Any:
+        import linopy
+
+        parts = []
+        for name, variable in self.flat.items():
+            block = self.blocks[name]
+            chosen = np.flatnonzero((entries.col >= block.offset) & (entries.col < block.offset + len(block)))
+            if not len(chosen):
+                continue
+            entry = pd.RangeIndex(len(chosen), name="entry")
+            picked = variable.isel({f"i_{name}": entries.col[chosen] - block.offset})
+            picked = picked.rename({f"i_{name}": "entry"}).assign_coords(entry=entry)
+            value = pd.Series(entries.value[chosen], entry)
+            group = pd.Series(entries.row[chosen], entry, name="row")
+            parts.append((value.to_xarray() * picked).groupby(group).sum())
+        return parts[0] if len(parts) == 1 else linopy.merge(parts, join="outer")
+
+    def minimise(self, coefficients: Floats) -> None:
+        """Set the objective."""
+        super().minimise(coefficients)
+        total = 0
+        for name, variable in self.flat.items():
+            cost = coefficients[self.blocks[name].cols]
+            if cost.any():
+                index = pd.RangeIndex(len(cost), name=f"i_{name}")
+                total = total + (pd.Series(cost, index).to_xarray() * variable).sum()
+        self.model.add_objective(total)

@@ -1,0 +1,1 @@
+"""Studies: warm cases against cold plans."""
