@@ -47,8 +47,13 @@ class Figure:
 
     @property
     def is_open(self) -> bool:
-        """Whether the interval leaves room, so that the figure may turn a decision."""
-        return self.low is not None and self.high is not None and self.low < self.high
+        """Whether the interval leaves room, so that the figure may turn a decision.
+
+        An interval that does not hold its value says nothing about it and is set aside (rule W116).
+        """
+        if self.low is None or self.high is None or not self.low < self.high:
+            return False
+        return not isinstance(self.value, int | float) or self.low <= self.value <= self.high
 
 
 def weakest(statuses: list[Status]) -> Status:

@@ -84,7 +84,7 @@ def _unknown(
 
 
 def check_evidence(table: ParsedTable, specs: Mapping[str, InputTable]) -> Iterator[Fault]:
-    """Check status against source, and intervals (E011, E016, E018, E005 for interval_of)."""
+    """Check status against source, and intervals (E011, E016, E018, W116, E005 for interval_of)."""
     explained = specs.get(table.spec.name.removesuffix("_sources"))
     if "status" not in table.spec.by_name:
         return
@@ -160,15 +160,15 @@ def _range_faults(place: Place, bound: float | None, column: Field) -> Iterator[
 def order_faults(
     place: Place, value: Value, low: float | None, high: float | None, name: str
 ) -> Iterator[Fault]:
-    """Check ``low <= value <= high`` as far as they are numbers (E016)."""
+    """Check ``low <= value <= high`` as far as they are numbers (W116)."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     if low is not None and high is not None and low > high:
         yield fault(
-            "E016", place, f"the interval of {name} is upside down: {low:g} to {high:g}", "Swap low and high."
+            "W116", place, f"the interval of {name} is upside down: {low:g} to {high:g}", "Swap low and high."
         )
     elif number is not None and ((low is not None and number < low) or (high is not None and number > high)):
         lower, upper = ("?" if b is None else f"{b:g}" for b in (low, high))
-        yield fault("E016", place, f"{name} is {number:g}, outside its interval {lower} to {upper}")
+        yield fault("W116", place, f"{name} is {number:g}, outside its interval {lower} to {upper}")
 
 
 def _check_value_interval(
@@ -214,7 +214,7 @@ def check_series(table: ParsedTable, subject: str, names: set[str], horizon: Hor
 
 
 def check_supply(table: ParsedTable) -> Iterator[Fault]:
-    """Check that commitments fit what can be delivered, and the price's interval (E021, E016)."""
+    """Check that commitments fit what can be delivered, and the price's interval (E021, W116)."""
     for row in table.rows:
         numbers = [row.values.get(name) for name in ("committed_racks", "option_racks", "max_racks")]
         if all(isinstance(number, int) for number in numbers):

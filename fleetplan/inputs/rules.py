@@ -72,8 +72,8 @@ _ALL = (
     Rule("E015", "A word is one of those that have a meaning.", "Use one of the words."),
     Rule(
         "E016",
-        "An interval runs from low to high, and the value lies inside.",
-        "Put low, value and high in order.",
+        "What is stated in order is in order: low, value and high in a catalog or model file; first and last.",
+        "Put them in order.",
     ),
     Rule(
         "E017",
@@ -191,6 +191,12 @@ _ALL = (
         "W115",
         "Racks are delivered when their accelerator is available, and ordered after planning starts.",
         "Correct the quarter, max_racks, lead_time_quarters or new_orders_can_arrive.",
+    ),
+    Rule(
+        "W116",
+        "An interval runs from low to high, and the value lies inside; one that does not is set aside: "
+        "the value holds, and bands and studies treat it as exact.",
+        "Put low, value and high in order.",
     ),
 )
 RULES: dict[str, Rule] = {rule.id: rule for rule in _ALL}

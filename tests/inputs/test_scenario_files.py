@@ -168,11 +168,9 @@ def test_a_missing_quarter_names_hall_and_quarter(shop: Workshop) -> None:
     ("table", "row", "changes", "rule"),
     [
         ("supply", 0, {"committed_racks": "300", "option_racks": "300"}, "E021"),
-        ("supply", 0, {"price_low_musd_per_rack": "9"}, "E016"),
         ("fleet_today", 0, {"hall": "altoona-ia-aalc"}, "E022"),
         ("fleet_today", 0, {"commissioned_quarter": "2021Q1"}, "E024"),
         ("fleet_today", 0, {"commissioned_quarter": "2027Q1"}, "E024"),
-        ("demand", 0, {"low": "9e12"}, "E016"),
         ("demand", 0, {"status": "guessed"}, "E017"),
         ("sites", 0, {"status": "published", "source_url": ""}, "E018"),
         ("fleet_today", 0, {"racks": "2.5"}, "E013"),
@@ -205,7 +203,6 @@ def test_rules_between_cells(
         ("lifecycle", "lot_racks", "scope", "mtia-4000", "E007"),
         ("lifecycle", "install_quarters", "unit", "racks", "E003"),
         ("finance", "discount_rate", "value", "9", "E011"),
-        ("finance", "discount_rate", "low", "0.2", "E016"),
         ("finance", "discount_timing", "value", "mid_quarter", "E015"),
         ("finance", "discount_timing", "unit", "fraction", "E003"),
         ("finance", "salvage_share", "scope", "merchants 1", "E015"),
@@ -234,12 +231,49 @@ def test_a_unit_of_the_same_kind_is_converted_in_a_long_table(shop: Workshop, sm
     assert load_scenario(shop.folder).lifecycle == small.lifecycle
 
 
-def test_an_interval_that_is_upside_down_is_called_so(shop: Workshop) -> None:
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("supply", "price_low_musd_per_rack", "9"),
+        ("demand", "low", "9e12"),
+        ("power_by_quarter", "facility_mw", "0"),
+    ],
+)
+def test_a_value_outside_its_interval_is_a_warning_and_the_value_holds(
+    shop: Workshop, table: str, column: str, value: str
+) -> None:
+    shop.set_cell(table, 0, column, value)
+    report = check_scenario(shop.folder)
+    assert not report.errors
+    assert [one.line for one in report.warnings if one.rule == "W116"] == [2]
+
+
+def test_an_interval_that_is_upside_down_is_called_so_and_set_aside(shop: Workshop) -> None:
     cells = shop.cells("demand")
     low, high = cells[0].index("low"), cells[0].index("high")
     cells[1][low], cells[1][high] = cells[1][high], cells[1][low]
     shop.write("demand", cells)
-    assert [("upside down" in one.message, one.line) for one in errors(shop)] == [(True, 2)]
+    warned = [one for one in check_scenario(shop.folder).warnings if one.rule == "W116"]
+    assert [("upside down" in one.message, one.line) for one in warned] == [(True, 2)]
+    scenario = load_scenario(shop.folder)
+    path = f"demand[{cells[1][0]},{cells[1][1]}].samples_per_s"
+    assert not scenario.figures[path].is_open
+
+
+def test_an_interval_of_a_stated_item_or_an_override_that_misses_its_value_is_a_warning(
+    shop: Workshop,
+) -> None:
+    cells = shop.cells("finance")
+    row = next(i for i, line in enumerate(cells) if line[0] == "discount_rate")
+    cells[row][cells[0].index("low")] = "0.2"
+    shop.write("finance", cells)
+    path = shop.folder / "scenario.yaml"
+    path.write_text(path.read_text().replace("value: 9.2 TB/s", "value: 99 TB/s", 1))
+    report = check_scenario(shop.folder)
+    assert not report.errors
+    assert len([one for one in report.warnings if one.rule == "W116"]) == 2
+    scenario = load_scenario(shop.folder)
+    assert not scenario.figures["finance.discount_rate"].is_open
 
 
 def test_whole_quarters_may_be_written_as_2027_0_racks_and_not_as_2027_5(shop: Workshop) -> None:
@@ -265,7 +299,6 @@ def test_whole_quarters_may_be_written_as_2027_0_racks_and_not_as_2027_5(shop: W
         ("  gb300:", "  gb3000:", "E007"),
         ("value: 9.2 TB/s", "value: 9.2", "E003"),
         ("value: 9.2 TB/s", "value: 9.2 TB", "E003"),
-        ("value: 9.2 TB/s", "value: 99 TB/s", "E016"),
         ("hbm_tb_per_s", "hbm_tb_per_z", "E005"),
         ("skew: 1.2", "skew: flat", "E011"),
         ("skew: 1.2", "skewed: 1.2", "E005"),
