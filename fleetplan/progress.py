@@ -18,6 +18,10 @@ class SolveState:
     bound: float | None
     gap: float | None
     seconds: float
+    gap_asked: float
+    """The solve ends when ``gap`` is down to this."""
+    seconds_left: float | None
+    """Until the time limit; ``None`` without one."""
 
 
 class Progress(Protocol):

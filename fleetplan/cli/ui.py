@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -92,33 +93,45 @@ def _plain(value: object) -> object:
     return str(value)
 
 
+def solve_line(state: SolveState) -> str:
+    """Best plan, bound, gap of the gap asked for, time gone and, where there is a limit, time left."""
+    best = "no plan yet" if state.best is None else f"plan {state.best:,.1f}"
+    bound = "" if state.bound is None else f"bound {state.bound:,.1f}  "
+    gap = "" if state.gap is None else f"  gap {state.gap:.2%} (ends at {state.gap_asked:.2%})"
+    left = "" if state.seconds_left is None else f", at most {state.seconds_left:.0f} s left"
+    return f"solve    {state.phase}: {bound}{best}{gap}  {state.seconds:.0f} s{left}"
+
+
+def work_line(phase: str, done: int, total: int, note: str, seconds: float) -> str:
+    """Pieces finished, and the time left if the others take as long as those."""
+    left = f", about {seconds / done * (total - done):.0f} s left" if 0 < done < total else ""
+    return f"{phase:<8} {done} of {total}{left}  {note}"
+
+
 class TerminalProgress:
     """Phases as lines on stderr; the running one with a spinner where a person looks."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
         self._status: Status | None = None
-        self._last = ""
+        self._began = time.perf_counter()
 
     def start(self, phase: str) -> None:
         """Show the phase with a spinner."""
+        self._began = time.perf_counter()
         if self._console.is_terminal:
             self._status = self._console.status(f"{phase} …")
             self._status.start()
 
     def solving(self, state: SolveState) -> None:
-        """Show best plan, bound and gap."""
-        best = "no plan yet" if state.best is None else f"plan {state.best:,.1f}"
-        bound = "" if state.bound is None else f"bound {state.bound:,.1f}  "
-        gap = "" if state.gap is None else f"  gap {state.gap:.2%}"
-        text = f"solve    {state.phase}: {bound}{best}{gap}  {state.seconds:.0f} s"
+        """Show best plan, bound, gap and time left."""
         if self._status is not None:
-            self._status.update(text)
+            self._status.update(solve_line(state))
 
     def working(self, phase: str, done: int, total: int, note: str) -> None:
-        """Show how many pieces are finished."""
+        """Show how many pieces are finished, and the time left."""
         if self._status is not None:
-            self._status.update(f"{phase:<8} {done} of {total}  {note}")
+            self._status.update(work_line(phase, done, total, note, time.perf_counter() - self._began))
 
     def end(self, phase: str, message: str, seconds: float) -> None:
         """Leave one line behind."""

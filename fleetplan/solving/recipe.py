@@ -323,6 +323,8 @@ class _Run:
                 bound=float(bound) if np.isfinite(bound) else None,
                 gap=gap,
                 seconds=time.perf_counter() - self.began,
+                gap_asked=self.options.gap_rel,
+                seconds_left=self._time_left(),
             )
         )
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from fleetplan.cli import VERBS
+from fleetplan.cli.ui import solve_line, work_line
+from fleetplan.progress import SolveState
 
 
 def run(*args: str) -> subprocess.CompletedProcess[str]:
@@ -49,3 +52,19 @@ def test_version_is_that_of_the_package() -> None:
     from fleetplan import __version__
 
     assert run("--version").stdout.strip() == f"fleetplan {__version__}"
+
+
+def test_the_progress_line_of_a_solve_tells_plan_bound_gap_and_time_left() -> None:
+    state = SolveState("search", 1000.0, 990.0, 0.01, 12.0, 0.002, 48.0)
+    line = solve_line(state)
+    assert "plan 1,000.0" in line
+    assert "bound 990.0" in line
+    assert "gap 1.00% (ends at 0.20%)" in line
+    assert line.endswith("12 s, at most 48 s left")
+    assert "left" not in solve_line(replace(state, seconds_left=None))
+
+
+def test_the_progress_line_of_many_pieces_tells_the_time_left_once_one_is_done() -> None:
+    assert work_line("sweep", 0, 8, "", 3.0) == "sweep    0 of 8  "
+    assert work_line("sweep", 2, 8, "draw-3", 10.0) == "sweep    2 of 8, about 30 s left  draw-3"
+    assert "left" not in work_line("sweep", 8, 8, "", 40.0)
