@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from pandas.api.extensions import ExtensionArray
 
 from fleetplan import money
 from fleetplan.inputs.scenario import Finance
@@ -45,6 +49,14 @@ class Calendar:
         """Period that holds a quarter of the horizon."""
         return int(np.searchsorted(self.boundary, quarter, side="right")) - 1
 
+    @cached_property
+    def _labels(self) -> ExtensionArray:
+        return pd.array([*self.names, "end"], dtype="str")
+
+    def label(self, period: ArrayLike) -> ExtensionArray:
+        """Names of many periods, as keys; the end of the horizon is ``end``."""
+        return self._labels.take(np.asarray(period, dtype=np.int64))
+
     def name_at(self, period: Ints) -> list[str]:
         """Period names; the end of the horizon belongs to the last period."""
         names = [*self.names, self.names[-1]]
@@ -71,3 +83,10 @@ def make_calendar(horizon: Horizon, finance: Finance) -> Calendar:
 def quarter_name(ordinal: int) -> str:
     """``2026Q4`` for a quarter's ordinal."""
     return str(Quarter.from_ordinal(int(ordinal)))
+
+
+def quarter_names(ordinals: ArrayLike) -> list[str]:
+    """Names of many quarters."""
+    numbers = np.asarray(ordinals, dtype=np.int64).tolist()
+    name = {number: quarter_name(number) for number in set(numbers)}
+    return [name[number] for number in numbers]

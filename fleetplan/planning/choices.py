@@ -100,8 +100,9 @@ def _undominated(table: pd.DataFrame) -> pd.DataFrame:
         ascending=[True, True, True, False, True, True],
         ignore_index=True,
     )
-    groups = ordered.groupby(["workload", "accelerator", "cap_w"], sort=False)
-    least_before = groups["average_facility_kw_per_rack"].transform(lambda kw: kw.cummin().shift())
+    on = [ordered[name] for name in ("workload", "accelerator", "cap_w")]
+    least = ordered["average_facility_kw_per_rack"].groupby(on, sort=False).cummin()
+    least_before = least.groupby(on, sort=False).shift()
     keeps = least_before.isna() | (ordered["average_facility_kw_per_rack"] < least_before)
     return ordered[keeps].reset_index(drop=True)
 

@@ -9,17 +9,16 @@ period at whose start racks leave it: ``early``, ``end-of-life``, ``upgrade``, `
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fleetplan.inputs.scenario import Scenario
 from fleetplan.lifecycle import survival_by_age
-from fleetplan.planning.calendar import Calendar, quarter_name
+from fleetplan.planning.calendar import Calendar, quarter_names
 from fleetplan.planning.choices import Choices
 from fleetplan.planning.deliveries import Deliveries
-from fleetplan.planning.form import Floats, Ints, mapped, records
+from fleetplan.planning.form import Bools, Floats, Ints, mapped, records
 from fleetplan.planning.places import Places, accepts, rack_kw
 
 COHORT = [
@@ -193,60 +192,76 @@ def _released(
 def _arcs(
     scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame, released: set[tuple[str, int]]
 ) -> pd.DataFrame:
-    upgrade_to = _upgrade_targets(cohorts)
-    move_to = _move_targets(cohorts)
-    rows: list[tuple[int, int, str, int]] = []
-    for c, row in enumerate(records(cohorts)):
-        last, kind = _natural_exit(scenario, calendar, row)
-        rows.append((c, last, kind, -1))
-        early = range(row.entry + 1, last)
-        rows += [(c, t, "early", -1) for t in early if _may_retire(scenario, calendar, row, t)]
-        if row.kind == "present":
-            let_go = {t for t in range(row.entry, last) if (row.hall, t) in released}
-            rows += [
-                (c, t, "early", -1)
-                for t in sorted(let_go)
-                if t == row.entry or not _may_retire(scenario, calendar, row, t)
-            ]
-        for t in early:
-            targets = upgrade_to.get((row.hall, row.accelerator, t), [])
-            rows += [(c, t, "upgrade", target) for target in targets]
-            if row.kind in ("present", "new"):
-                places = move_to.get((row.accelerator, row.vintage, row.price, row.life, t), [])
-                rows += [(c, t, "moved", target) for hall, target in places if hall != row.hall]
-    arcs = pd.DataFrame(rows, columns=ARC)
-    return arcs.sort_values(["cohort", "exit", "kind", "target"], ignore_index=True)
+    natural = _natural_exits(scenario, calendar, cohorts)
+    between = _periods_between(cohorts, cohorts["entry"] + 1, natural["exit"])
+    early = between[_may_retire(scenario, calendar, between)].assign(kind="early", target=-1)
+    parts = [natural, early, _let_go(scenario, calendar, cohorts, natural, released)]
+    parts += [_upgrade_arcs(cohorts, between), _move_arcs(cohorts, between)]
+    arcs = pd.concat([part[ARC] for part in parts if len(part)] or [natural[ARC]], ignore_index=True)
+    return arcs.sort_values(ARC, ignore_index=True)
 
 
-def _natural_exit(scenario: Scenario, calendar: Calendar, row: Any) -> tuple[int, str]:
+def _natural_exits(scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame) -> pd.DataFrame:
     """The last boundary within the maximum age: end of life, or the end of the horizon."""
-    oldest = row.vintage + scenario.lifecycle.maximum_age_quarters
-    last = calendar.last_until(oldest)
-    if last >= len(calendar):
-        return len(calendar), "horizon"
-    return max(last, row.entry), "end-of-life"
+    oldest = cohorts["vintage"].to_numpy() + scenario.lifecycle.maximum_age_quarters
+    last = np.searchsorted(calendar.boundary, oldest, side="right") - 1
+    survives = last >= len(calendar)
+    leaves = np.where(survives, len(calendar), np.maximum(last, cohorts["entry"].to_numpy()))
+    kind = np.where(survives, "horizon", "end-of-life")
+    return pd.DataFrame({"cohort": np.arange(len(cohorts)), "exit": leaves, "kind": kind, "target": -1})
 
 
-def _may_retire(scenario: Scenario, calendar: Calendar, row: Any, t: int) -> bool:
-    age = calendar.boundary[t] - row.vintage
-    return bool(scenario.rules.allow_early_retirement and age >= scenario.lifecycle.minimum_age_quarters)
+def _periods_between(cohorts: pd.DataFrame, first: pd.Series, stop: pd.Series) -> pd.DataFrame:
+    """For each cohort the periods from ``first`` to before ``stop``, as exits."""
+    lengths = np.maximum(stop.to_numpy() - first.to_numpy(), 0)
+    c = np.repeat(np.arange(len(cohorts)), lengths)
+    step = np.arange(len(c)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    vintage = cohorts["vintage"].to_numpy()[c]
+    return pd.DataFrame({"cohort": c, "exit": first.to_numpy()[c] + step, "vintage": vintage})
 
 
-def _upgrade_targets(cohorts: pd.DataFrame) -> dict[tuple[str, str, int], list[int]]:
-    targets: dict[tuple[str, str, int], list[int]] = {}
-    made = cohorts[cohorts["kind"] == "upgrade"]
-    for c, hall, source, entry in zip(made.index, made["hall"], made["source"], made["entry"], strict=True):
-        targets.setdefault((hall, source, int(entry)), []).append(int(c))
-    return targets
+def _may_retire(scenario: Scenario, calendar: Calendar, exits: pd.DataFrame) -> Bools:
+    age = calendar.boundary[exits["exit"].to_numpy()] - exits["vintage"].to_numpy()
+    old_enough = age >= scenario.lifecycle.minimum_age_quarters
+    return np.asarray(old_enough & scenario.rules.allow_early_retirement)
 
 
-def _move_targets(cohorts: pd.DataFrame) -> dict[tuple[object, ...], list[tuple[str, int]]]:
-    targets: dict[tuple[object, ...], list[tuple[str, int]]] = {}
-    made = cohorts[cohorts["kind"] == "moved"]
-    for c, row in zip(made.index, records(made), strict=True):
-        key = (row.accelerator, row.vintage, row.price, row.life, row.entry)
-        targets.setdefault(key, []).append((row.hall, int(c)))
-    return targets
+def _let_go(
+    scenario: Scenario,
+    calendar: Calendar,
+    cohorts: pd.DataFrame,
+    natural: pd.DataFrame,
+    released: set[tuple[str, int]],
+) -> pd.DataFrame:
+    """Early arcs of present racks below the minimum age, where their hall cannot power them."""
+    present = cohorts[cohorts["kind"] == "present"]
+    exits = _periods_between(present, present["entry"], natural["exit"].iloc[: len(present)])
+    places = zip(present["hall"].iloc[exits["cohort"]].tolist(), exits["exit"].tolist(), strict=True)
+    free = np.array([place in released for place in places], dtype=bool)
+    at_entry = exits["exit"].to_numpy() == present["entry"].to_numpy()[exits["cohort"]]
+    locked = at_entry | ~_may_retire(scenario, calendar, exits)
+    return exits[free & locked].assign(kind="early", target=-1)
+
+
+def _upgrade_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
+    """Arcs into the cohorts that module upgrades make."""
+    made = cohorts.loc[cohorts["kind"] == "upgrade", ["hall", "source", "entry"]]
+    made = made.set_axis(["hall", "accelerator", "exit"], axis="columns").assign(target=made.index)
+    old = cohorts[["hall", "accelerator"]].assign(cohort=np.arange(len(cohorts)))
+    leave = between.merge(old, on="cohort") if len(made) else between.iloc[:0].assign(hall="", accelerator="")
+    return leave.merge(made, on=["hall", "accelerator", "exit"]).assign(kind="upgrade")
+
+
+def _move_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
+    """Arcs into the cohorts that moves make; racks that moved or were upgraded stay where they are."""
+    on = ["accelerator", "vintage", "price", "life"]
+    made = cohorts.loc[cohorts["kind"] == "moved", [*on, "entry", "hall"]]
+    made = made.rename(columns={"entry": "exit", "hall": "to"}).assign(target=made.index)
+    old = cohorts[["accelerator", "price", "life", "hall"]].assign(cohort=np.arange(len(cohorts)))
+    old = old[cohorts["kind"].isin(["present", "new"])] if len(made) else old.iloc[:0]
+    moves = between.merge(old, on="cohort").merge(made, on=[*on, "exit"])
+    leaves = (moves["hall"] != moves["to"]).to_numpy()
+    return moves.loc[leaves].assign(kind="moved")
 
 
 def _alive(scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame) -> Floats:
@@ -269,4 +284,4 @@ def _alive(scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame) -> Flo
 
 def vintage_names(cohorts: pd.DataFrame) -> list[str]:
     """Vintage of each cohort as a quarter's name."""
-    return [quarter_name(v) for v in cohorts["vintage"].tolist()]
+    return quarter_names(cohorts["vintage"])

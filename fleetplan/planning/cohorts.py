@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fleetplan.planning.calendar import quarter_name
+from fleetplan.planning.calendar import quarter_names
 from fleetplan.planning.form import Block, Bools, Entries, Floats, Form, Ints, lookup
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.supply import Supply
@@ -40,9 +40,8 @@ class Fleet:
 def add_cohorts(form: Form, ix: Indices, supply: Supply) -> Fleet:
     """Add arcs, racks alive, and the two families of rows that join them."""
     leave = form.variables("leave", _arc_keys(ix), integer=_whole_arcs(ix))
-    names = np.array(ix.calendar.names)
     cells = ix.cells
-    keys = cells[["hall", "accelerator"]].assign(period=names[cells["t"].to_numpy(dtype=np.int64)])
+    keys = cells[["hall", "accelerator"]].assign(period=ix.calendar.label(cells["t"]))
     fleet = Fleet(leave, form.variables("racks", keys))
     _conservation(form, ix, supply, fleet)
     _balance(form, ix, supply, fleet)
@@ -71,14 +70,13 @@ def _arc_keys(ix: Indices) -> pd.DataFrame:
     arcs, cohorts = ix.cohorts.arcs, ix.cohorts.cohorts
     c = arcs["cohort"].to_numpy(dtype=np.int64)
     target = arcs["target"].to_numpy(dtype=np.int64)
-    names = np.array([*ix.calendar.names, "end"])
     return pd.DataFrame(
         {
             "hall": cohorts["hall"].to_numpy()[c],
             "accelerator": cohorts["accelerator"].to_numpy()[c],
-            "vintage": [quarter_name(v) for v in cohorts["vintage"].to_numpy()[c].tolist()],
+            "vintage": quarter_names(cohorts["vintage"].to_numpy()[c]),
             "cohort": c,
-            "exit": names[arcs["exit"].to_numpy(dtype=np.int64)],
+            "exit": ix.calendar.label(arcs["exit"]),
             "kind": arcs["kind"].to_numpy(),
             "target": target,
         }
@@ -91,7 +89,7 @@ def _conservation(form: Form, ix: Indices, supply: Supply, fleet: Fleet) -> None
         {
             "hall": cohorts["hall"],
             "accelerator": cohorts["accelerator"],
-            "vintage": [quarter_name(v) for v in cohorts["vintage"].tolist()],
+            "vintage": quarter_names(cohorts["vintage"]),
             "cohort": np.arange(len(cohorts)),
         }
     )

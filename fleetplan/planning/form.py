@@ -1,12 +1,13 @@
 """How every family writes its variables and rows: from arrays of positions to Pyomo, fast.
 
-A family prepares (row, column, coefficient) triplets with numpy; a rule then only picks its slice
-and returns a ``LinearExpression``. That keeps Pyomo's model readable and its building cheap.
+A family prepares (row, column, coefficient) triplets with numpy; the terms of a whole family are made
+in one go, and a rule then only picks its slice and returns a relation of a ``LinearExpression``. That
+keeps Pyomo's model readable and its building cheap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
-from pyomo.core.expr.numeric_expr import LinearExpression
+from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
+from pyomo.core.expr.relational_expr import EqualityExpression, InequalityExpression, RangedExpression
 
 from fleetplan.errors import InfeasibleError
 
@@ -55,13 +57,12 @@ class Entries:
         """Sorted by row and column, duplicates summed, zeros left out."""
         if not len(self.row):
             return self
-        order = np.lexsort((self.col, self.row))
-        row, col, value = self.row[order], self.col[order], self.value[order]
-        first = np.r_[True, (np.diff(row) != 0) | (np.diff(col) != 0)]
-        starts = np.flatnonzero(first)
-        total = np.add.reduceat(value, starts)
-        keep = total != 0
-        return Entries(row[starts][keep], col[starts][keep], total[keep])
+        place = self.row * (int(self.col.max()) + 1) + self.col
+        order = np.argsort(place, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(place[order]) != 0])
+        total = np.add.reduceat(self.value[order], starts)
+        kept = order[starts[total != 0]]
+        return Entries(self.row[kept], self.col[kept], total[total != 0])
 
 
 @dataclass(frozen=True)
@@ -113,18 +114,14 @@ class Form:
             return block
         if np.any(integer):
             self.whole.add(name)
-        variable = pyo.Var(_index_set(keys), domain=pyo.Integers if np.all(integer) else pyo.Reals)
+        whole, lows = np.broadcast_to(integer, len(keys)), _sides(lower, len(keys), 0.0)
+        variable = pyo.Var(_index_set(keys), domain=_domain(bool(whole.all()), lows))
         setattr(self.pyomo, name, variable)
         data = list(variable.values())
-        if np.any(integer) and not np.all(integer):
-            for i in np.flatnonzero(integer).tolist():
-                data[i].domain = pyo.Integers
-        lows = np.broadcast_to(np.asarray(lower, dtype=float), len(keys)).tolist()
-        highs = np.broadcast_to(np.asarray(upper, dtype=float), len(keys)).tolist()
-        for one, low, high in zip(data, lows, highs, strict=True):
-            one.setlb(low)
-            if high != np.inf:
-                one.setub(high)
+        if not whole.all():
+            for i in np.flatnonzero(whole).tolist():
+                data[i].domain = _domain(True, lows)
+        _set_bounds(data, lows, _sides(upper, len(keys), np.inf))
         self.columns.extend(data)
         return block
 
@@ -149,12 +146,10 @@ class Form:
         self.row_keys[name] = keys.iloc[filled].reset_index(drop=True)
         if not len(filled):
             return
-        ends = np.cumsum(counts)
-        pick = _Picker(self.columns, merged, (ends - counts)[filled], ends[filled], low[filled], high[filled])
-        tuples = _tuples(self.row_keys[name])
-        number = dict(zip(tuples, range(len(tuples)), strict=True))
-        rule = lambda _model, *key: pick(number[key])  # noqa: E731
-        setattr(self.pyomo, name, pyo.Constraint(_index_set(self.row_keys[name]), rule=rule))
+        index = _index_set(self.row_keys[name])
+        relations = _relations(self.columns, merged, counts[filled], low[filled], high[filled])
+        # Pyomo asks for the rows in the order of their index.
+        setattr(self.pyomo, name, pyo.Constraint(index, rule=lambda _model, *_key: next(relations)))
 
     def minimise(self, coefficients: Floats) -> None:
         """Set (or replace) the objective: coefficients by global column."""
@@ -169,28 +164,39 @@ class Form:
         self.pyomo.cost = pyo.Objective(expr=body, sense=pyo.minimize)
 
 
-class _Picker:
-    """Gives the (lower, body, upper) of one row by number."""
+def _domain(whole: bool, lower: Floats) -> Any:
+    """The domain that says most; a bound on each variable costs time."""
+    if lower.any():
+        return pyo.Integers if whole else pyo.Reals
+    return pyo.NonNegativeIntegers if whole else pyo.NonNegativeReals
 
-    def __init__(
-        self, columns: list[Any], entries: Entries, start: Ints, stop: Ints, low: Floats, high: Floats
-    ) -> None:
-        self.columns, self.cols, self.values = columns, entries.col.tolist(), entries.value.tolist()
-        self.start, self.stop = start.tolist(), stop.tolist()
-        self.low, self.high = low.tolist(), high.tolist()
 
-    def __call__(self, i: int) -> tuple[Any, ...]:
-        first, last = self.start[i], self.stop[i]
-        columns = self.columns
-        body = LinearExpression(
-            constant=0.0,
-            linear_coefs=self.values[first:last],
-            linear_vars=[columns[j] for j in self.cols[first:last]],
-        )
-        low, high = self.low[i], self.high[i]
-        if low == high:
-            return (body, low)
-        return (None if low == -np.inf else low, body, None if high == np.inf else high)
+def _set_bounds(data: list[Any], lower: Floats, upper: Floats) -> None:
+    """Set the bounds that the domain does not say."""
+    for i in np.flatnonzero(lower).tolist():
+        data[i].setlb(float(lower[i]))
+    for i in np.flatnonzero(upper != np.inf).tolist():
+        data[i].setub(float(upper[i]))
+
+
+def _relations(
+    columns: list[Any], entries: Entries, counts: Ints, low: Floats, high: Floats
+) -> Iterator[Any]:
+    """One relation for each row, in order; entries are sorted by row."""
+    variables = map(columns.__getitem__, entries.col.tolist())
+    terms = list(map(MonomialTermExpression, zip(entries.value.tolist(), variables, strict=True)))
+    ends = np.cumsum(counts)
+    spans = zip((ends - counts).tolist(), ends.tolist(), low.tolist(), high.tolist(), strict=True)
+    for first, last, least, most in spans:
+        body = LinearExpression(terms[first:last])
+        if least == most:
+            yield EqualityExpression((body, least))
+        elif least == -np.inf:
+            yield InequalityExpression((body, most), False)
+        elif most == np.inf:
+            yield InequalityExpression((least, body), False)
+        else:
+            yield RangedExpression((least, body, most), (False, False))
 
 
 def _sides(side: ArrayLike | None, count: int, absent: float) -> Floats:
@@ -207,24 +213,27 @@ def _require_true(name: str, keys: pd.DataFrame, counts: Ints, low: Floats, high
         raise InfeasibleError(message)
 
 
-def _tuples(keys: pd.DataFrame) -> list[tuple[Any, ...]]:
-    return list(keys.itertuples(index=False, name=None))
+def _index_set(keys: pd.DataFrame) -> Any:
+    """The keys as a Pyomo set, in order: tuples, or the bare values of a single column."""
+    parts = [keys[name].tolist() for name in keys]
+    return pyo.SetOf(parts[0] if len(parts) == 1 else list(zip(*parts, strict=True)))
 
 
-def _index_set(keys: pd.DataFrame) -> Sequence[Any]:
-    tuples = _tuples(keys)
-    return [key[0] for key in tuples] if keys.shape[1] == 1 else tuples
-
-
-def mapped(names: Iterable[str], values: Mapping[str, float]) -> Floats:
+def mapped(names: Iterable[Hashable], values: Mapping[Any, float]) -> Floats:
     """The value of each name."""
-    return np.array([values[name] for name in names], dtype=float)
+    code, distinct = pd.factorize(_series(names))
+    return np.array([values[name] for name in distinct], dtype=float)[code]
 
 
 def numbered(names: Iterable[str], order: Iterable[str]) -> Ints:
     """The position of each name in an order."""
     number = {name: i for i, name in enumerate(order)}
-    return np.array([number[name] for name in names], dtype=np.int64)
+    code, distinct = pd.factorize(_series(names))
+    return np.array([number[name] for name in distinct], dtype=np.int64)[code]
+
+
+def _series(names: Iterable[Any]) -> pd.Series:
+    return names if isinstance(names, pd.Series) else pd.Series(list(names))
 
 
 def records(frame: pd.DataFrame) -> list[Any]:
@@ -232,8 +241,16 @@ def records(frame: pd.DataFrame) -> list[Any]:
     return list(frame.itertuples(index=False))
 
 
+def coded(one: pd.DataFrame, other: pd.DataFrame, on: Sequence[str]) -> tuple[Ints, Ints]:
+    """One whole number for each row of both tables: equal where the columns ``on`` are equal."""
+    code = np.zeros(len(one) + len(other), dtype=np.int64)
+    for name in on:
+        part, distinct = pd.factorize(pd.concat([one[name], other[name]], ignore_index=True))
+        code = code * max(1, len(distinct)) + part
+    return code[: len(one)], code[len(one) :]
+
+
 def lookup(keys: pd.DataFrame, on: Sequence[str], wanted: pd.DataFrame) -> Ints:
     """Row number in ``keys`` of each row of ``wanted`` by the columns ``on``; -1 where absent."""
-    index = pd.MultiIndex.from_frame(keys[list(on)]) if len(on) > 1 else pd.Index(keys[on[0]])
-    target = pd.MultiIndex.from_frame(wanted[list(on)]) if len(on) > 1 else pd.Index(wanted[on[0]])
-    return np.asarray(index.get_indexer(target), dtype=np.int64)
+    known, asked = coded(keys, wanted, on)
+    return np.asarray(pd.Index(known).get_indexer(pd.Index(asked)), dtype=np.int64)

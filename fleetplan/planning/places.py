@@ -115,9 +115,10 @@ def law_kw(accelerator: Accelerator, cap_w: float) -> float:
 def rack_kw(scenario: Scenario, calendar: Calendar, keys: pd.DataFrame) -> Floats:
     """Facility kW that one rack takes of its hall, for rows of hall, accelerator, cap_w, t."""
     factors = {name: stage_factors(scenario, calendar, a) for name, a in scenario.accelerators.items()}
+    on = ["hall", "accelerator", "cap_w", "t"]
     law: dict[tuple[str, float], float] = {}
     values = np.empty(len(keys))
-    columns = zip(keys["hall"], keys["accelerator"], keys["cap_w"], keys["t"], strict=True)
+    columns = zip(*(keys[name].tolist() for name in on), strict=True)
     for i, (hall, name, cap, t) in enumerate(columns):
         if (name, cap) not in law:
             law[name, cap] = law_kw(scenario.accelerators[name], cap)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from fleetplan.lifecycle import minimum_take_share
-from fleetplan.planning.form import Block, Entries, Floats, Form, Ints, numbered
+from fleetplan.planning.form import Block, Entries, Floats, Form, Ints, lookup, numbered
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.places import rack_kw
 
@@ -39,11 +39,10 @@ class Power:
 def add_power(form: Form, ix: Indices, racks: Block) -> Power:
     """Add caps, hall limits and contracts."""
     modes = _modes(form, ix, racks)
-    names = np.array(ix.calendar.names)
     row = _hall_rows(ix, modes)
     halls = ix.places.halls["hall"].to_numpy()
     total = len(ix.calendar)
-    keys = pd.DataFrame({"hall": np.repeat(halls, total), "period": np.tile(names, len(halls))})
+    keys = pd.DataFrame({"hall": np.repeat(halls, total), "period": np.tile(ix.calendar.names, len(halls))})
     entries = Entries.of(row, modes["col"], modes["kw"] / 1000)
     form.rows("power", keys, entries, upper=ix.places.usable_mw.reshape(-1))
     take, take_keys = _contracts(form, ix, modes)
@@ -61,9 +60,8 @@ def _modes(form: Form, ix: Indices, racks: Block) -> pd.DataFrame:
     modes = cells.merge(ix.choices.caps, on="accelerator", how="left")
     modes = modes.sort_values(["cell", "cap_w"], ignore_index=True)
     several = modes.groupby("cell")["cap_w"].transform("size").to_numpy() > 1
-    names = np.array(ix.calendar.names)
     keys = modes.loc[several, ["hall", "accelerator", "cap_w"]]
-    keys = keys.assign(period=names[modes.loc[several, "t"].to_numpy(dtype=np.int64)])
+    keys = keys.assign(period=ix.calendar.label(modes.loc[several, "t"]))
     capped = form.variables("capped", keys)
     cell = modes["cell"].to_numpy(dtype=np.int64)
     col = racks.cols[cell]
@@ -104,10 +102,7 @@ def _contracts(form: Form, ix: Indices, modes: pd.DataFrame) -> tuple[Block, pd.
     names = ix.calendar.names
     keys = pd.DataFrame({"site": sites["site"], "period": [names[t] for t in sites["t"].tolist()]})
     take = form.variables("unused_take", keys, upper=minimum)
-    number = {key: i for i, key in enumerate(zip(sites["site"], sites["t"], strict=True))}
-    row = np.array(
-        [number.get(key, -1) for key in zip(modes["site"], modes["t"], strict=True)], dtype=np.int64
-    )
+    row = lookup(sites, ["site", "t"], modes)
     used = row >= 0
     entries = Entries.of(row[used], modes["col"].to_numpy()[used], modes["kw"].to_numpy()[used] / 1000)
     entries = entries + Entries.of(np.arange(len(take)), take.cols, 1.0)

@@ -65,12 +65,11 @@ def _row(ix: Indices, frame: pd.DataFrame) -> Ints:
 def _arcs(form: Form, ix: Indices) -> pd.DataFrame:
     rows = [arc for rental in _rentals(ix) for arc in _arcs_of(ix.calendar, rental)]
     arcs = pd.DataFrame(rows, columns=["rental", "start", "stop", "rest", "price"])
-    names = np.array([*ix.calendar.names, "end"])
     keys = pd.DataFrame(
         {
             "rental": arcs["rental"],
-            "start": names[arcs["start"].to_numpy(dtype=np.int64)],
-            "stop": names[arcs["stop"].to_numpy(dtype=np.int64)],
+            "start": ix.calendar.label(arcs["start"]),
+            "stop": ix.calendar.label(arcs["stop"]),
         }
     )
     arcs["col"] = form.variables("rented", keys).cols
@@ -120,8 +119,7 @@ def _uses(form: Form, ix: Indices) -> pd.DataFrame:
     uses = rented.merge(_fastest(options), on="accelerator")
     uses = uses.merge(pd.DataFrame({"t": np.arange(len(ix.calendar))}), how="cross")
     uses = uses.sort_values(["rental", "k", "t"], ignore_index=True)
-    names = np.array(ix.calendar.names)
-    keys = uses[["rental", "option"]].assign(period=names[uses["t"].to_numpy(dtype=np.int64)])
+    keys = uses[["rental", "option"]].assign(period=ix.calendar.label(uses["t"]))
     uses["col"] = form.variables("rented_use", keys).cols
     uses["w"] = numbered(uses["workload"], ix.choices.workloads)
     uses["peak"] = mapped(uses["workload"], ix.choices.peak)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fleetplan.planning.calendar import quarter_name
+from fleetplan.planning.calendar import quarter_names
 from fleetplan.planning.form import Block, Entries, Floats, Form, Ints, mapped, numbered
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.places import law_kw, rack_kw
@@ -58,7 +58,7 @@ def add_supply(form: Form, ix: Indices) -> Supply:
         {
             "hall": landings["hall"],
             "accelerator": table["accelerator"].to_numpy()[d],
-            "delivery": [quarter_name(q) for q in table["delivery"].to_numpy()[d].tolist()],
+            "delivery": quarter_names(table["delivery"].to_numpy()[d]),
         }
     )
     lot = table["lot"].to_numpy(dtype=float)[d]
@@ -95,7 +95,7 @@ def _declined(form: Form, ix: Indices) -> tuple[Block, Ints]:
 
 
 def _delivery_keys(table: pd.DataFrame) -> pd.DataFrame:
-    quarters = [quarter_name(q) for q in table["delivery"].tolist()]
+    quarters = quarter_names(table["delivery"])
     return pd.DataFrame({"accelerator": table["accelerator"].to_numpy(), "delivery": quarters})
 
 

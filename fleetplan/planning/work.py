@@ -37,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fleetplan.planning.form import Block, Bools, Entries, Floats, Form, Ints, mapped, numbered
+from fleetplan.planning.form import Block, Bools, Entries, Floats, Form, Ints, lookup, mapped, numbered
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.power import Power
 from fleetplan.planning.rentals import Rentals
@@ -81,8 +81,7 @@ def _uses(form: Form, ix: Indices, power: Power) -> pd.DataFrame:
     uses = stands.merge(options, on=["accelerator", "cap_w"])
     uses = uses[_allowed(ix, uses) & _fits_site(ix, uses)]
     uses = uses.sort_values(["site", "accelerator", "k", "t"], ignore_index=True)
-    names = np.array(ix.calendar.names)
-    keys = uses[["site", "accelerator", "option"]].assign(period=names[uses["t"].to_numpy(dtype=np.int64)])
+    keys = uses[["site", "accelerator", "option"]].assign(period=ix.calendar.label(uses["t"]))
     uses["col"] = form.variables("use", keys).cols
     uses["w"] = numbered(uses["workload"], ix.choices.workloads)
     uses["peak"] = mapped(uses["workload"], ix.choices.peak)
@@ -91,8 +90,10 @@ def _uses(form: Form, ix: Indices, power: Power) -> pd.DataFrame:
 
 def _allowed(ix: Indices, uses: pd.DataFrame) -> Bools:
     places = {name: w.allowed_sites for name, w in ix.scenario.workloads.items()}
-    pairs = zip(uses["workload"], uses["site"], strict=True)
-    return np.array([not places[w] or s in places[w] for w, s in pairs], dtype=bool)
+    pairs = uses[["workload", "site"]].drop_duplicates(ignore_index=True)
+    every = zip(pairs["workload"].tolist(), pairs["site"].tolist(), strict=True)
+    allowed = np.array([not places[w] or s in places[w] for w, s in every], dtype=bool)
+    return allowed[lookup(pairs, ["workload", "site"], uses)]
 
 
 def _fits_site(ix: Indices, uses: pd.DataFrame) -> Bools:
@@ -129,12 +130,10 @@ def _open_work(form: Form, ix: Indices) -> tuple[Block, Block]:
 def _capacity(form: Form, ix: Indices, power: Power, work: Work) -> None:
     on = ["site", "accelerator", "cap_w", "t"]
     keys = power.modes[on].drop_duplicates().sort_values(on, ignore_index=True)
-    row = {key: i for i, key in enumerate(keys.itertuples(index=False, name=None))}
-    used, stand = _rows(row, work.uses[on]), _rows(row, power.modes[on])
+    used, stand = lookup(keys, on, work.uses), lookup(keys, on, power.modes)
     entries = Entries.of(used, work.uses["col"], work.uses["peak"])
     entries = entries + Entries.of(stand, power.modes["col"], -ready_share(ix))
-    names = np.array(ix.calendar.names)
-    labels = keys[["site", "accelerator", "cap_w"]].assign(period=names[keys["t"].to_numpy(dtype=np.int64)])
+    labels = keys[["site", "accelerator", "cap_w"]].assign(period=ix.calendar.label(keys["t"]))
     wanted = np.unique(used)
     form.rows("capacity", *_only(labels, entries, wanted), upper=0.0)
 
@@ -145,10 +144,6 @@ def _only(keys: pd.DataFrame, entries: Entries, rows: Ints) -> tuple[pd.DataFram
     number[rows] = np.arange(len(rows))
     kept = number[entries.row] >= 0
     return keys.iloc[rows], Entries.of(number[entries.row[kept]], entries.col[kept], entries.value[kept])
-
-
-def _rows(number: dict[tuple[object, ...], int], keys: pd.DataFrame) -> Ints:
-    return np.array([number[key] for key in keys.itertuples(index=False, name=None)], dtype=np.int64)
 
 
 def _burn_in(form: Form, ix: Indices, power: Power, supply: Supply, work: Work) -> None:
@@ -169,23 +164,16 @@ def _burn_in(form: Form, ix: Indices, power: Power, supply: Supply, work: Work) 
         }
     )
     keys = lands.drop_duplicates().sort_values(on, ignore_index=True)
-    number = {key: i for i, key in enumerate(keys.itertuples(index=False, name=None))}
     cells = power.modes[[*on, "col"]]
-    of_use = _rows_if(number, work.uses[on])
-    of_cell = _rows_if(number, cells[on])
+    of_use, of_cell = lookup(keys, on, work.uses), lookup(keys, on, cells)
     ready = ready_share(ix)
     used, stands = of_use >= 0, of_cell >= 0
     entries = Entries.of(of_use[used], work.uses["col"].to_numpy()[used], work.uses["peak"].to_numpy()[used])
     entries = entries + Entries.of(of_cell[stands], cells["col"].to_numpy()[stands], -ready)
     share = lost * ready / ix.calendar.quarters[entry]
-    entries = entries + supply.arrivals(_rows(number, lands[on]), share)
-    names = np.array(ix.calendar.names)
-    labels = keys[["site", "accelerator"]].assign(period=names[keys["t"].to_numpy(dtype=np.int64)])
+    entries = entries + supply.arrivals(lookup(keys, on, lands), share)
+    labels = keys[["site", "accelerator"]].assign(period=ix.calendar.label(keys["t"]))
     form.rows("burn_in", *_only(labels, entries, np.unique(of_use[used])), upper=0.0)
-
-
-def _rows_if(number: dict[tuple[object, ...], int], keys: pd.DataFrame) -> Ints:
-    return np.array([number.get(key, -1) for key in keys.itertuples(index=False, name=None)], dtype=np.int64)
 
 
 def _demand(form: Form, ix: Indices, work: Work, rentals: Rentals) -> None:
@@ -218,13 +206,10 @@ def _gravity(form: Form, ix: Indices, work: Work) -> None:
     share = ix.scenario.lifecycle.movable_work_share or 0.0
     places = _site_work(work)
     places = places[places["t"] > 0].reset_index(drop=True)
-    names = np.array(ix.calendar.names)
-    keys = places[["site", "workload"]].assign(period=names[places["t"].to_numpy(dtype=np.int64)])
+    keys = places[["site", "workload"]].assign(period=ix.calendar.label(places["t"]))
     excused = form.variables("excused", keys)
-    number = {key: i for i, key in enumerate(places[["site", "w", "t"]].itertuples(index=False, name=None))}
-    now = _rows_if(number, work.uses[["site", "w", "t"]])
-    next_t = work.uses[["site", "w", "t"]].assign(t=work.uses["t"] + 1)
-    before = _rows_if(number, next_t)
+    now = lookup(places, ["site", "w", "t"], work.uses)
+    before = lookup(places, ["site", "w", "t"], work.uses.assign(t=work.uses["t"] + 1))
     rate, col = work.uses["rate"].to_numpy(), work.uses["col"].to_numpy()
     t_before = np.minimum(work.uses["t"].to_numpy(dtype=np.int64), len(ix.calendar) - 1)
     stays = (1 - share) ** ix.calendar.quarters[t_before].astype(float)
@@ -254,12 +239,9 @@ def _excuses(form: Form, ix: Indices, work: Work, places: pd.DataFrame, excused:
 
 def _clusters(form: Form, ix: Indices, work: Work) -> None:
     places = _site_work(work)
-    names = np.array(ix.calendar.names)
-    keys = places[["site", "workload"]].assign(period=names[places["t"].to_numpy(dtype=np.int64)])
+    keys = places[["site", "workload"]].assign(period=ix.calendar.label(places["t"]))
     is_open = form.variables("open", keys, integer=True, upper=1.0)
-    number = {key: i for i, key in enumerate(places[["site", "w", "t"]].itertuples(index=False, name=None))}
-    row = _rows(number, work.uses[["site", "w", "t"]])
-    rates = Entries.of(row, work.uses["col"], work.uses["rate"])
+    rates = Entries.of(lookup(places, ["site", "w", "t"], work.uses), work.uses["col"], work.uses["rate"])
     every = np.arange(len(is_open))
     run, most = _run_sizes(ix, places)
     form.rows("least", keys, rates + Entries.of(every, is_open.cols, -run), lower=0.0)
