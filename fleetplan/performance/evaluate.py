@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fleetplan.performance.constants import Constants
     from fleetplan.performance.counts import Counts
     from fleetplan.performance.measured import MeasuredCollectives
+    from fleetplan.performance.parts import Memo
 
 
 @dataclass(frozen=True)
@@ -152,12 +153,12 @@ def evaluate(
     settings: Settings | None = None,
     counts: Counts | None = None,
     moved: dict[str, NDArray[np.float64]] | None = None,
-    memo: dict[tuple[int, int], dict[str, NDArray[np.float64]]] | None = None,
+    memo: Memo | None = None,
 ) -> Evaluation:
     """Evaluate steps for broadcastable arrays of devices, samples per device and cap in watts.
 
     ``moved`` gives constants or specifications by name a value of their own for each option.
-    ``memo`` shares dense times between layouts of the same options.
+    ``memo`` shares what layouts of the same options have in common.
     ``layout`` defaults to the model's own (dense sync, sparse replicas) with tables in HBM;
     ``cap_w`` to the highest cap. More than 200,000 options a second on one core.
     """
@@ -165,10 +166,11 @@ def evaluate(
     counted = counts or count(model)
     d, b, cap = _arrays(model, accelerator, devices, local_batch, cap_w)
     spread = layout or Layout(dense=model.dense_sync, sparse_replicas=model.sparse_replicas)
-    rates = chosen.rates(model, accelerator, moved)
+    shared = {} if memo is None else memo
+    rates = shared.setdefault(("rates",), chosen.rates(model, accelerator, moved))
     fit = memory_fit(model, counted, accelerator, spread, d, b)
     imbalance = 1 + (fit.imbalance - 1) * rates["placement_imbalance_share"]
-    work = Work(model, counted, rates, spread, d, b, imbalance, chosen.tables, {} if memo is None else memo)
+    work = Work(model, counted, rates, spread, d, b, imbalance, chosen.tables, shared)
     parts, laws = step_parts(work)
     schedule = build_schedule(parts, model, rates, spread, chosen.overlap, chosen.chunks)
     straggler = np.maximum(jitter_factor(d, rates["jitter_cv"]), model.straggler_factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fleetplan.inputs.accelerator import Accelerator
     from fleetplan.inputs.architecture import Model
     from fleetplan.performance.counts import Counts
+    from fleetplan.performance.parts import Memo
 
 REPLICAS = (2, 4, 8)
 STAGES = ((2, 8), (4, 16))
@@ -56,6 +58,48 @@ def best_layout(
     return best_evaluations(model, accelerator, devices, local_batch, None, settings)[0][0].layout
 
 
+class _Tried:
+    """Evaluates layouts in order, without those that cannot be the best of any option.
+
+    These are layouts by which no option can be cut, and host tiers where every option fits with its
+    tables in HBM: a tier adds time to the same layout and takes none away.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        accelerator: Accelerator,
+        settings: Settings | None,
+        counts: Counts,
+        options: tuple[ArrayLike, ArrayLike, ArrayLike | None],
+    ) -> None:
+        self.model, self.accelerator, self.settings, self.counts = model, accelerator, settings, counts
+        self.devices, self.local_batch, self.cap_w = options
+        self.memo: Memo = {}
+        self.made: dict[Layout, Evaluation] = {}
+
+    def evaluation(self, layout: Layout) -> Evaluation | None:
+        """The layout's evaluation; ``None`` where it is of no use."""
+        whole = np.atleast_1d(np.asarray(self.devices, np.float64))
+        if self.made and not possible(layout, self.accelerator, whole).any():
+            return None
+        in_memory = self.made.get(replace(layout, tier="hbm"))
+        if layout.tier != "hbm" and in_memory is not None and in_memory.fits.all():
+            return None
+        self.made[layout] = evaluate(
+            self.model,
+            self.accelerator,
+            devices=self.devices,
+            local_batch=self.local_batch,
+            cap_w=self.cap_w,
+            layout=layout,
+            settings=self.settings,
+            counts=self.counts,
+            memo=self.memo,
+        )
+        return self.made[layout]
+
+
 def best_evaluations(
     model: Model,
     accelerator: Accelerator,
@@ -71,21 +115,8 @@ def best_evaluations(
     that no other layout can cut keep the model's own.
     """
     counted = counts or count(model)
-    memo: dict[tuple[int, int], dict[str, NDArray[np.float64]]] = {}
-    made = [
-        evaluate(
-            model,
-            accelerator,
-            devices=devices,
-            local_batch=local_batch,
-            cap_w=cap_w,
-            layout=layout,
-            settings=settings,
-            counts=counted,
-            memo=memo,
-        )
-        for layout in candidates(model, counted)
-    ]
+    tried = _Tried(model, accelerator, settings, counted, (devices, local_batch, cap_w))
+    made = [e for layout in candidates(model, counted) if (e := tried.evaluation(layout)) is not None]
     can = np.stack([possible(e.layout, accelerator, e.devices) for e in made])
     fits = np.stack([e.fits for e in made]) & can
     seconds = np.where(fits, np.stack([e.step_seconds for e in made]), np.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from fleetplan.performance.collectives import collective_time
 from fleetplan.performance.kernels import launch_seconds, merged, operator_times
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from fleetplan.inputs.architecture import Model
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 OPTIMIZER_KERNELS = 2
 OPTIMIZER_BYTES = {"sgd": 12.0, "adagrad": 20.0, "adam": 28.0, "shampoo": 44.0}
 """Bytes per dense weight that one update moves in FP32: gradient read, weight and states read and written."""
+
+Made = TypeVar("Made")
+Memo = dict[tuple[object, ...], Any]
+"""Parts of a step that layouts of the same options share."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +45,22 @@ class Work:
     imbalance: NDArray[np.float64]
     """Work of the fullest device's tables over the mean."""
     tables: MeasuredCollectives | None = None
-    memo: dict[tuple[int, int], dict[str, NDArray[np.float64]]] = field(default_factory=dict)
-    """Dense times by (stages, micro-batches): the same for every layout of these options."""
+    memo: Memo = field(default_factory=dict)
+    """Parts by what they depend on of a layout: the same for every other layout of these options."""
+
+    def once(self, key: tuple[object, ...], make: Callable[[Work], Made]) -> Made:
+        """A part that depends on the layout through ``key`` alone."""
+        if key not in self.memo:
+            self.memo[key] = make(self)
+        made: Made = self.memo[key]
+        return made
 
     @property
     def launch(self) -> float:
         """Fixed seconds of one counted kernel."""
+        return self.once(("launch",), Work._launch)
+
+    def _launch(self) -> float:
         operators = sum(op.kernels_fwd + op.kernels_bwd for op in self.counts.operators)
         sparse = (embeddings.KERNELS_FORWARD + embeddings.KERNELS_BACKWARD) * len(self.counts.embeddings)
         stated = self.model.known.kernels_per_step
@@ -89,19 +105,19 @@ class Parts:
 
 def step_parts(work: Work) -> tuple[Parts, dict[str, str]]:
     """All pieces in isolation, and which law or table each collective came from."""
-    dense = _dense(work)
+    layout = work.layout
+    dense = work.once(("dense", layout.stages, layout.micro_batches), _dense)
     sparse = _sparse(work)
-    wire, laws = _communication(work)
+    exchange, laws = work.once(("exchange", layout.sparse_replicas, layout.scheme), _communication)
+    sync, sync_laws = work.once(("sync", layout.dense, layout.stages), _dense_sync)
     shape = np.broadcast(work.devices, work.batch).shape
-    made = dense | sparse | wire | _rest(work)
-    return Parts(**{name: np.broadcast_to(value, shape) for name, value in made.items()}), laws
+    made = dense | sparse | exchange | sync | _rest(work)
+    spread = {name: v if v.shape == shape else np.broadcast_to(v, shape) for name, v in made.items()}
+    return Parts(**spread), laws | sync_laws
 
 
 def _dense(work: Work) -> dict[str, NDArray[np.float64]]:
     zero = np.zeros_like(work.batch)
-    spread = (work.layout.stages, work.layout.micro_batches)
-    if spread in work.memo:
-        return work.memo[spread]
     keys = (
         "bottom_forward",
         "bottom_backward",
@@ -122,7 +138,6 @@ def _dense(work: Work) -> dict[str, NDArray[np.float64]]:
         total[f"{where}_forward"] = total[f"{where}_forward"] + times.forward * scale
         total[f"{where}_backward"] = total[f"{where}_backward"] + times.backward * scale
         total[op.kind] = total[op.kind] + (times.forward + times.backward) * scale
-    work.memo[spread] = total
     return total
 
 
@@ -179,8 +194,7 @@ def _communication(work: Work) -> tuple[dict[str, NDArray[np.float64]], dict[str
         "alltoall", rates, counts.index_bytes_per_sample * work.batch, group, tables=tables
     )
     made["input_exchange"], laws["input_exchange"] = indices.seconds, indices.law
-    dense, more = _dense_sync(work)
-    return made | dense, laws | more
+    return made, laws
 
 
 def row_share(work: Work) -> float:
