@@ -1,4 +1,4 @@
-"""Every rule that inputs are checked by: id, sentence and fix, once. ``docs/rules.md`` is made of it.
+"""Every rule that inputs, traces and stored plans are checked by: id, sentence and fix, once. ``docs/rules.md`` is made of it.
 
 ``E`` rules stop a run, ``W`` rules are legal but suspicious. Ids are never reused.
 """
@@ -140,6 +140,58 @@ _ALL = (
         "A workbook holds values, not formulas without a stored result.",
         "Open it, let it calculate, and save it.",
     ),
+    Rule(
+        "E701",
+        "A constant of the step model is given once per scope, and its value lies in its interval.",
+        "Keep one row per scope, with the value within low..high.",
+    ),
+    Rule(
+        "E702",
+        "A row of measured steps can be held against a run of the step model.",
+        "Correct the row, or remove it.",
+    ),
+    Rule("E901", "A CSV file of a stored plan or of a study can be read as a table.", "Write it again."),
+    Rule(
+        "E902",
+        "A table of a stored plan or of a study has the columns that are documented, in that order.",
+        "Make the plan again with this version, or write the columns that are named.",
+    ),
+    Rule(
+        "E903",
+        "A cell of a stored plan, or a probability of a future, has the type of its column.",
+        "Restore the file, or correct the cell.",
+    ),
+    Rule("E904", "A stored plan has all its files.", "Restore the file, or make the plan again."),
+    Rule(
+        "E905",
+        "The files of a stored plan are those that were written with it.",
+        "Work on a copy elsewhere; restore the file, or make the plan again.",
+    ),
+    Rule(
+        "E906",
+        "A stored plan has a manifest of a form that this version reads.",
+        "Read it with the version it names, or make the plan again.",
+    ),
+    Rule("E907", "A stored plan holds the scenario it was made from.", "Make the plan again."),
+    Rule("E951", "A trace file can be opened.", "Name a readable trace file."),
+    Rule(
+        "E952",
+        "A trace is JSON of the PyTorch profiler, plain or gzipped, one file per rank.",
+        "Export it with export_chrome_trace.",
+    ),
+    Rule("E953", "A trace is whole.", "Copy the whole file again."),
+    Rule("E954", "The events of a trace are well-formed JSON.", "Write the trace again."),
+    Rule(
+        "E955",
+        "Events and the record of a trace are of a size that profilers write.",
+        "Record fewer steps, or fewer arguments per event.",
+    ),
+    Rule(
+        "E956",
+        "An event of a trace has the times and names that its category needs.",
+        "Write times in microseconds; record the trace again.",
+    ),
+    Rule("E957", "A trace holds work of the accelerator.", "Profile with ProfilerActivity.CUDA, or .MTIA."),
     Rule("W101", "A site's power rises or stays.", "If this is a decommissioning, nothing is to be done."),
     Rule(
         "W102",
