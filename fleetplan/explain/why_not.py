@@ -64,7 +64,7 @@ class Entry:
     def __str__(self) -> str:
         """Say where it enters."""
         if self.enters is None:
-            return f"no {self.lever} brings it in, up to a factor of {self.stays_out.factor:g}"
+            return f"no {self.lever} brings it in, not even {_times(self.stays_out.factor)} today's"
         value, out = self.today * self.enters.factor, self.today * self.stays_out.factor
         reach = {True: "; its range reaches that", False: "; its range does not reach that", None: ""}
         racks = number(self.enters.racks)
@@ -114,7 +114,8 @@ class WhyNot:
             lines.append(f"  On {own.workload} it costs {cost}{rest}.")
         if self.entries and all(entry.enters is None for entry in self.entries):
             tried = join([entry.lever for entry in self.entries])
-            return [*lines, f"  No change of {tried} alone brings it in, up to a factor of {FURTHEST:g}."]
+            far = f"{_times(FURTHEST)} or {_times(1 / FURTHEST)} today's"
+            return [*lines, f"  No change of {tried} alone brings it in, not even {far}."]
         return [*lines, *(f"  By {entry.lever}, {entry}." for entry in self.entries)]
 
 
@@ -360,6 +361,11 @@ def _reached(case: Case, accelerator: str, lever: Lever, enters: Trial | None) -
 
 def _ratio(one: float, two: float) -> float:
     return max(one / two, two / one)
+
+
+def _times(factor: float) -> str:
+    """A factor as people say it: 64 times, or 1/64 of."""
+    return f"{factor:.3g} times" if factor >= 1 else f"1/{1 / factor:.3g} of"
 
 
 def _said(lever: Lever, value: float, unit: str) -> str:
