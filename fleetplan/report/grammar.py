@@ -161,6 +161,7 @@ def finished(chart: alt.Chart | alt.LayerChart, height: int | dict[str, int]) ->
         .configure_view(stroke=None)
         .configure_axis(labelFontSize=11, titleFontSize=11, titleFontWeight="normal")
     )
-    spec: dict[str, Any] = styled.to_dict()
+    # Altair's own check of the schema takes longer than all else here; the compiler to Vega checks too.
+    spec: dict[str, Any] = styled.to_dict(validate=False)
     spec.pop("$schema", None)
     return spec

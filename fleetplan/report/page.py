@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from fleetplan.report import decision, titles
+from fleetplan.report.bundle import vega_bundle
 from fleetplan.report.charts import all_charts
 from fleetplan.report.contents import Contents, contents
 from fleetplan.report.embedded import embedded, script_json
@@ -75,16 +75,6 @@ def page(made: Contents, *, for_print: bool = False) -> str:
             version=__version__,
         )
     )
-
-
-@cache
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, taken from vl-convert: same versions as its renderer."""
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    wrapped = f"(()=>{{{bundle}}})();"
-    return wrapped.replace("</script", "<\\/script")
 
 
 def _page_data(made: Contents, charts: Mapping[str, Chart], *, for_print: bool) -> dict[str, Any]:

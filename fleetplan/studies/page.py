@@ -30,8 +30,8 @@ def study_page(
     tables: Mapping[str, pd.DataFrame],
 ) -> str:
     """Write the page; ``charts`` are Vega-Lite specifications with their rows, both maps are by title."""
+    from fleetplan.report.bundle import vega_bundle
     from fleetplan.report.embedded import script_json
-    from fleetplan.report.page import vega_bundle
 
     drawn = "".join(
         f"<h2>{escape(name)}</h2><div class=chart id=chart{i}></div>" for i, name in enumerate(charts)
