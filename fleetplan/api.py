@@ -115,9 +115,16 @@ def optimize(
 
 
 def prepare(
-    scenario: Scenario, *, options: pd.DataFrame | None = None, watch: Stopwatch | None = None
+    scenario: Scenario,
+    *,
+    options: pd.DataFrame | None = None,
+    previous: pd.DataFrame | None = None,
+    watch: Stopwatch | None = None,
 ) -> Problem:
-    """Make everything that a solve needs: training options, Pyomo model, arrays."""
+    """Make everything that a solve needs: training options, Pyomo model, arrays.
+
+    ``previous`` are the orders to stay close to, if not those of the plan that the scenario names.
+    """
     from fleetplan.performance import performance_table
     from fleetplan.planning import build_model
     from fleetplan.solving.compile import compile_model
@@ -128,7 +135,8 @@ def prepare(
             options = performance_table(scenario)
             message += [f"{len(options):,} training options", f"{int(options['fits'].sum()):,} fit in memory"]
     with watch.phase("model") as message:
-        model = build_model(scenario, options, _previous_orders(scenario))
+        earlier = previous_orders(scenario) if previous is None else previous
+        model = build_model(scenario, options, earlier)
         message.append(f"{len(model.terms):,} cost terms")
     with watch.phase("hand-off") as message:
         compiled = compile_model(model.pyomo)
@@ -194,7 +202,7 @@ def _loaded(scenario: Scenario | str | Path, watch: Stopwatch) -> Scenario:
     return loaded
 
 
-def _previous_orders(scenario: Scenario) -> pd.DataFrame | None:
+def previous_orders(scenario: Scenario) -> pd.DataFrame | None:
     """Orders of the earlier plan that the scenario names, relative to the scenario's own folder."""
     from fleetplan.plan.store import read_plan
 

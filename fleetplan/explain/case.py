@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleetplan.planning import build_model
-from fleetplan.solving.compile import compile_model
+from fleetplan.api import prepare, previous_orders
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
 from fleetplan.solving.result import Result, require_plan
@@ -55,16 +54,14 @@ class Case:
         previous: pd.DataFrame | None = None,
     ) -> Case:
         """Build and compile; raises ``InfeasibleError`` where a commitment has no place at all."""
-        model = build_model(scenario, options, previous)
-        compiled = compile_model(model.pyomo)
-        return cls(scenario, options, model, compiled, settings or SolveOptions(), previous)
+        made = prepare(scenario, options=options, previous=previous)
+        return cls(scenario, options, made.model, made.compiled, settings or SolveOptions(), previous)
 
     @classmethod
     def of_plan(cls, plan: Plan, settings: SolveOptions | None = None) -> Case:
         """The case that a plan was made from, with its own training options and gap."""
-        return cls.of(
-            plan.scenario, plan.options, settings or settings_of(plan), earlier_orders(plan.scenario)
-        )
+        earlier = previous_orders(plan.scenario)
+        return cls.of(plan.scenario, plan.options, settings or settings_of(plan), earlier)
 
     def with_inputs(self, scenario: Scenario, options: pd.DataFrame | None = None) -> Case:
         """The same question for other inputs."""
@@ -138,13 +135,3 @@ def settings_of(plan: Plan) -> SolveOptions:
     stated = plan.manifest.solver.get("gap", DEFAULT_GAP)
     gap = float(stated) if isinstance(stated, int | float) else DEFAULT_GAP
     return SolveOptions(gap_rel=gap, seed=plan.manifest.seed, threads=plan.manifest.threads)
-
-
-def earlier_orders(scenario: Scenario) -> pd.DataFrame | None:
-    """Orders of the earlier plan that a scenario stays close to, if it names one."""
-    from pathlib import Path
-
-    from fleetplan.plan.store import read_plan
-
-    earlier = scenario.rules.previous_plan
-    return None if earlier is None else read_plan(Path(scenario.folder) / earlier).orders

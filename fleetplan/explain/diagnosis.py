@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleetplan.api import previous_orders
 from fleetplan.errors import FleetplanError, InfeasibleError
-from fleetplan.explain.case import earlier_orders, parts
+from fleetplan.explain.case import parts
 from fleetplan.explain.contradictions import Finding, contradictions, homeless
 from fleetplan.explain.mends import Change, Mend, Question, apply, mends
 from fleetplan.explain.places_in_files import Source, figure_source, power_source, supply_source
@@ -89,7 +90,7 @@ def diagnose(
     ``previous`` are the orders of the earlier plan, if not those that the scenario names;
     ``conflict_time_s`` limits the search for a clashing set of rows; 0 leaves it out.
     """
-    earlier = earlier_orders(scenario) if previous is None else previous
+    earlier = previous_orders(scenario) if previous is None else previous
     question = Question(scenario, options, settings or SolveOptions(), earlier)
     seen = contradictions(scenario, options)
     if question.possible(scenario):
