@@ -1,8 +1,8 @@
-"""Other ways to write down the same families: plain arrays (the floor), and linopy.
+"""Other ways to write down the same families: plain arrays (the floor), textbook Pyomo, and linopy.
 
 The families of the planning model describe their rows as (row, column, value) entries. Here the same
-entries become a scipy matrix, or linopy expressions, so that what is compared is the modelling layer
-and nothing else.
+entries become a scipy matrix, ordinary Pyomo rules, or linopy expressions, so that what is compared is
+the modelling layer and nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 from scipy import sparse
 
@@ -127,6 +128,82 @@ class ArrayForm(Form):
             rows=Labels([("row", i) for i in range(self.height)]),
             columns=Labels([("column", j) for j in range(shape[1])]),
         )
+
+
+class TextbookForm(Form):
+    """The same in Pyomo as its documentation writes it: a bounds rule, and Python sums over the terms."""
+
+    def variables(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        *,
+        integer: ArrayLike = False,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+    ) -> Block:
+        """Add an indexed variable."""
+        block = Block(name, len(self.columns), keys.reset_index(drop=True))
+        self.blocks[name] = block
+        if keys.empty:
+            return block
+        index = _index(keys)
+        lows = np.broadcast_to(np.asarray(lower, dtype=float), len(keys)).tolist()
+        highs = np.broadcast_to(np.asarray(upper, dtype=float), len(keys)).tolist()
+        sides = {key: (low, high) for key, low, high in zip(index, lows, highs, strict=True)}
+        whole = dict(zip(index, np.broadcast_to(np.asarray(integer, dtype=bool), len(keys)), strict=True))
+        variable = pyo.Var(
+            index,
+            within=lambda _m, *key: pyo.Integers if whole[_one(key)] else pyo.Reals,
+            bounds=lambda _m, *key: sides[_one(key)],
+        )
+        setattr(self.pyomo, name, variable)
+        self.columns.extend(variable[key] for key in index)
+        return block
+
+    def rows(
+        self,
+        name: str,
+        keys: pd.DataFrame,
+        entries: Entries,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        """Add an indexed constraint."""
+        merged, filled = entries.merged(), np.unique(entries.row)
+        low = np.broadcast_to(np.asarray(-np.inf if lower is None else lower, dtype=float), len(keys))
+        high = np.broadcast_to(np.asarray(np.inf if upper is None else upper, dtype=float), len(keys))
+        index = _index(keys.iloc[filled])
+        terms: dict[Any, list[tuple[float, Any]]] = {key: [] for key in index}
+        for row, col, value in zip(
+            np.searchsorted(filled, merged.row), merged.col.tolist(), merged.value.tolist(), strict=True
+        ):
+            terms[index[row]].append((value, self.columns[col]))
+        sides = dict(zip(index, zip(low[filled].tolist(), high[filled].tolist(), strict=True), strict=True))
+
+        def rule(_model: Any, *key: Any) -> Any:
+            least, most = sides[_one(key)]
+            body = sum(value * variable for value, variable in terms[_one(key)])
+            if least == most:
+                return body == most
+            return body <= most if least == -np.inf else body >= least
+
+        setattr(self.pyomo, name, pyo.Constraint(index, rule=rule))
+
+    def minimise(self, coefficients: Floats) -> None:
+        """Set the objective."""
+        costs = zip(coefficients.tolist(), self.columns, strict=True)
+        self.pyomo.cost = pyo.Objective(expr=sum(cost * variable for cost, variable in costs if cost))
+
+
+def _index(keys: pd.DataFrame) -> list[Any]:
+    columns = [keys[name].tolist() for name in keys]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def _one(key: tuple[Any, ...]) -> Any:
+    return key[0] if len(key) == 1 else key
 
 
 class LinopyForm(ArrayForm):

@@ -1,6 +1,6 @@
 """Tables of build, hand-off and solve, each measurement in a process of its own.
 
-python -m benchmarks.planning.run build M L                 # our path, the default path, the floor
+python -m benchmarks.planning.run build M L                 # our path, Pyomo's own paths, the floor
 python -m benchmarks.planning.run build L --linopy PYTHON   # and linopy, in an environment that has it
 python -m benchmarks.planning.run solve M L --seeds 5       # to 0.1 % (XL: 1 %)
 python -m benchmarks.planning.run solve L --caps 3 --seeds 1
@@ -35,21 +35,37 @@ def median(runs: list[Facts], key: str) -> float:
 
 def build(args: argparse.Namespace) -> None:
     """Core families: CPU seconds of index tables, rows and hand-off; memory over the start."""
-    paths = [("floor", sys.executable), ("ours", sys.executable), ("default", sys.executable)]
-    paths += [("linopy", args.linopy)] if args.linopy else []
+    paths = dict.fromkeys(["floor", "ours", "appsi", "textbook"], sys.executable)
+    paths |= {"linopy": args.linopy} if args.linopy else {}
     print("| size | path | nonzeros | index s | build s | hand-off s | total s | µs/nonzero | MB |")
     print("|---|---|---|---|---|---|---|---|---|")
     for size in args.sizes:
-        for path, python in paths:
+        totals = {}
+        for path, python in paths.items():
             runs = [measured(path, size, seed, args.caps, python) for seed in range(args.seeds)]
             parts = [median(runs, f"{phase}_cpu_s") for phase in ("index", "build", "handoff")]
             entries, memory = median(runs, "entries"), median(runs, "over_start_mb")
             cells = [f"{part:.2f}" for part in [*parts, sum(parts)]]
+            totals[path] = sum(parts)
             per_entry = 1e6 * sum(parts) / entries
             print(
                 f"| {size} | {path} | {entries:,.0f} | {' | '.join(cells)} | {per_entry:.1f} | {memory:.0f} |",
                 flush=True,
             )
+        print(f"\n{size}: ours takes " + ", ".join(_ratios(totals)) + "\n", flush=True)
+
+
+RIVALS = {
+    "textbook": "Pyomo's own default path (textbook rules, appsi_highs)",
+    "appsi": "our rules handed over by appsi_highs",
+    "linopy": "linopy",
+    "floor": "the floor (numpy and scipy)",
+}
+
+
+def _ratios(totals: dict[str, float]) -> list[str]:
+    """What our path takes of each of the others."""
+    return [f"{totals['ours'] / totals[path]:.2f} of {RIVALS[path]}" for path in RIVALS if path in totals]
 
 
 def solve(args: argparse.Namespace) -> None:

@@ -240,7 +240,8 @@ def _let_go(
     free = np.array([place in released for place in places], dtype=bool)
     at_entry = exits["exit"].to_numpy() == present["entry"].to_numpy()[exits["cohort"]]
     locked = at_entry | ~_may_retire(scenario, calendar, exits)
-    return exits[free & locked].assign(kind="early", target=-1)
+    chosen = np.asarray(free & locked)
+    return exits.loc[chosen].assign(kind="early", target=-1)
 
 
 def _upgrade_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:

@@ -147,42 +147,33 @@ def _only_rows(matrix: sparse.csc_array, keep: Bools) -> sparse.csc_array:
 
 
 def _column_bounds(columns: Sequence[Any]) -> tuple[Floats, Floats, Bools]:
+    """Bounds as numbers, with those of the domains, and which columns are whole."""
     domains = [column.domain for column in columns]
     count = len(columns)
-    spans = {id(domain): _span(domain) for domain in _distinct(domains)}
-    span = [spans[id(domain)] for domain in domains]
-    integer = np.fromiter((whole for _, _, whole in span), bool, count)
-    lower = np.fromiter((low for low, _, _ in span), float, count)
-    upper = np.fromiter((high for _, high, _ in span), float, count)
-    own_lower = [column.lower for column in columns]
-    own_upper = [column.upper for column in columns]
-    return (
-        np.maximum(lower, _sides(own_lower, -np.inf)),
-        np.minimum(upper, _sides(own_upper, np.inf)),
-        integer,
-    )
+    spans = {id(domain): _whole(domain) for domain in _distinct(domains)}
+    integer = np.fromiter((spans[id(domain)] for domain in domains), bool, count)
+    try:
+        bounds = [column.bounds for column in columns]
+    except ValueError as error:  # Pyomo's word for a bound that is no number
+        raise SolverError(f"the model has unusable numbers: {error}") from error
+    lower, upper = zip(*bounds, strict=True) if bounds else ((), ())
+    return _sides(lower, -np.inf), _sides(upper, np.inf), integer
 
 
-def _sides(sides: list[Any], absent: float) -> Floats:
-    """Bounds as numbers; they may be Pyomo expressions."""
-    from pyomo.environ import value
-
-    kinds = set(map(type, sides)) - {float, int, type(None)}
-    if kinds:
-        sides = [None if side is None else value(side) for side in sides]
-    return np.fromiter((absent if side is None else side for side in sides), float, len(sides))
+def _sides(sides: Sequence[float | None], absent: float) -> Floats:
+    return np.array([absent if side is None else side for side in sides], dtype=float)
 
 
 def _distinct(domains: Sequence[Any]) -> list[Any]:
     return list({id(domain): domain for domain in domains}.values())
 
 
-def _span(domain: Any) -> tuple[float, float, bool]:
-    """Least and most of a domain, and whether it holds whole numbers only."""
-    start, stop, step = domain.get_interval() if hasattr(domain, "get_interval") else (0, 0, None)
+def _whole(domain: Any) -> bool:
+    """Whether a domain holds whole numbers only."""
+    _, _, step = domain.get_interval() if hasattr(domain, "get_interval") else (0, 0, None)
     if step not in (0, 1):
         raise SolverError(f"variables may be continuous or whole numbers, not of domain {domain}")
-    return (-np.inf if start is None else float(start), np.inf if stop is None else float(stop), step == 1)
+    return bool(step == 1)
 
 
 def _key(data: Any) -> Key:

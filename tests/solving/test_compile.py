@@ -110,6 +110,14 @@ def test_variables_with_holes_in_their_domain_are_refused():
         compile_model(m)
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_bound_that_is_no_number_names_its_column(bad):
+    m = model()
+    m.buy["a", 1].setlb(bad)
+    with pytest.raises(SolverError, match=r"buy\[a,1\]"):
+        compile_model(m)
+
+
 def test_a_row_that_lost_its_variables_and_cannot_hold_is_infeasible_by_name():
     m = model()
     m.empty = pyo.Constraint(rule=lambda _: (2.0, LinearExpression(constant=1.0), None))
