@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleetplan.api import prepare, previous_orders
+from fleetplan.errors import LimitError
+from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS, Sweep
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
 from fleetplan.solving.result import Result, require_plan
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from fleetplan.explain.clock import Clock
     from fleetplan.inputs.scenario import Scenario
     from fleetplan.plan.plan import Plan
     from fleetplan.planning.model import PlanningModel
     from fleetplan.solving.arrays import Compiled, Floats
 
 DEFAULT_GAP = 1e-3
+SIMPLEX = {"solver": "simplex"}
+"""Models without cost, or with the lots held, are quick by the simplex method at any size."""
 WHOLE = 0.5
 """More than this many racks above the commitment is a decision to buy."""
 
@@ -71,10 +76,23 @@ class Case:
         """The same inputs with changed sides, bounds or costs."""
         return replace(self, compiled=compiled)
 
-    def solve(self, gap_rel: float | None = None) -> Result:
-        """Solve; raises where there is no plan."""
+    def solve(self, gap_rel: float | None = None, clock: Clock | None = None) -> Result:
+        """Solve; raises where there is no plan, and ``LimitError`` where the clock ends before it is proven."""
         settings = self.settings if gap_rel is None else replace(self.settings, gap_rel=gap_rel)
-        return require_plan(solve(self.compiled, settings))
+        result = require_plan(solve(self.compiled, clock.limit(settings) if clock else settings))
+        if clock is not None and not result.reproducible and clock.over:
+            raise LimitError("the time for this answer is over")
+        return result
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a solve takes a minute, a linear one seconds: answers are then sought another way."""
+        return self.compiled.shape[1] >= INTERIOR_FROM_COLUMNS
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """The relaxation, ready to be solved again with other sides, bounds and costs."""
+        return Sweep(self.compiled, self.settings)
 
     def racks_bought(self, x: Floats) -> dict[str, float]:
         """Racks by accelerator that are ordered beyond the commitments, modules of swaps included."""

@@ -7,28 +7,32 @@ rows that clash. Every mend is confirmed by a solve with it, and by one with a l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleetplan.api import previous_orders
-from fleetplan.errors import FleetplanError, InfeasibleError
+from fleetplan.errors import FleetplanError, InfeasibleError, LimitError
 from fleetplan.explain.case import parts
+from fleetplan.explain.clock import Clock
 from fleetplan.explain.contradictions import Finding, contradictions, homeless
-from fleetplan.explain.mends import Change, Mend, Question, apply, mends
+from fleetplan.explain.mends import Change, Mend, apply, mends
 from fleetplan.explain.places_in_files import Source, figure_source, power_source, supply_source
-from fleetplan.explain.soften import Relief, has_plan, least_relief, rows_of
+from fleetplan.explain.question import Question
+from fleetplan.explain.soften import Relief, proof, rows_of
 from fleetplan.periods import Quarter
-from fleetplan.plan.words import number, racks_of
+from fleetplan.plan.words import join, number, racks_of
 from fleetplan.solving.infeasible import iis
+from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS
 from fleetplan.solving.options import SolveOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     import pandas as pd
 
     from fleetplan.explain.case import Case
     from fleetplan.inputs.scenario import Scenario
+    from fleetplan.solving.arrays import Key
 
 SOFT = ("committed", "odd_racks", "frozen", "budget", "write_off", "depreciation", "carbon")
 """Rows that people decide; all others are physics."""
@@ -44,38 +48,56 @@ PATHS = {
 class Diagnosis:
     """What stands in the way of a plan."""
 
-    feasible: bool
-    findings: tuple[Finding, ...]
-    mends: tuple[Mend, ...]
-    conflict: tuple[str, ...]
+    feasible: bool | None
+    """``None`` where the time was too short to say."""
+    findings: tuple[Finding, ...] = ()
+    mends: tuple[Mend, ...] = ()
+    conflict: tuple[str, ...] = ()
     """Rows of the model that clash, by name; a detail for those who know the model."""
-    clashing: tuple[Source, ...]
+    clashing: tuple[Source, ...] = ()
     """Lines of the input behind those rows."""
+    unanswered: tuple[str, ...] = ()
+    """What the clock left open: ``causes``, or kinds of mends."""
 
     def lines(self) -> list[str]:
         """Say it in a planner's words: what, where it is written, what would mend it."""
-        notes = [line for f in self.findings if not f.prevents_a_plan for line in f.lines()]
-        if self.feasible:
-            return ["A plan is possible.", *notes]
-        causes = [line for f in self.findings if f.prevents_a_plan for line in f.lines()]
-        head = causes or ["No plan is possible."]
-        also = [f"  {source}" for source in self.clashing if f"  {source}" not in causes]
-        return [
-            f"No plan is possible: {head[0][0].lower()}{head[0][1:]}",
-            *head[1:],
-            *also,
-            *self._mended(),
-            *notes,
-        ]
+        return [*self.said_first(), *self.said_last()]
 
-    def _mended(self) -> list[str]:
-        if not self.mends:
-            return ["  No change of one kind alone makes a plan possible."]
-        head = "  Smallest mends, each confirmed by a solve:"
-        return [
-            head,
-            *(f"    {mend.text}" + ("" if mend.smallest else " (less may do)") for mend in self.mends),
-        ]
+    def said_first(self) -> list[str]:
+        """Whether a plan is possible, and what stands in its way."""
+        if self.feasible:
+            return ["A plan is possible."]
+        if self.feasible is None:
+            return ["Whether a plan is possible was not found out in the time given."]
+        causes = [line for f in self.findings if f.prevents_a_plan for line in f.lines()]
+        head, *rest = causes or [UNNAMED]
+        also = [f"  {source}" for source in self.clashing if f"  {source}" not in causes]
+        return [f"No plan is possible: {head[0].lower()}{head[1:]}", *rest, *also]
+
+    def said_last(self) -> list[str]:
+        """What would mend it, what is left open, and what only costs money."""
+        notes = [line for f in self.findings if not f.prevents_a_plan for line in f.lines()]
+        if self.feasible is not False:
+            return notes
+        head = MENDS if self.mends else NO_MEND if not self.unanswered else ""
+        mended = [head, *(said_of(mend) for mend in self.mends)] if head else []
+        return [*mended, *_left_open(self.unanswered), *notes]
+
+
+UNNAMED = "Whole lots, or limits that only together leave no room."
+MENDS = "  Smallest mends, each confirmed by a solve:"
+NO_MEND = "  No change of one kind alone makes a plan possible."
+
+
+def said_of(mend: Mend) -> str:
+    """One mend as a line."""
+    return f"    {mend.text}" + ("" if mend.smallest else " (less may do)")
+
+
+def _left_open(unanswered: tuple[str, ...]) -> list[str]:
+    if not unanswered:
+        return []
+    return [f"  Not finished in the time given: {join(list(unanswered))}; a longer --time-limit goes on."]
 
 
 def diagnose(
@@ -84,20 +106,61 @@ def diagnose(
     settings: SolveOptions | None = None,
     previous: pd.DataFrame | None = None,
     conflict_time_s: float = 10.0,
+    *,
+    time_s: float | None = None,
+    heard: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Say whether a plan is possible, and if not, why and what would mend it.
 
     ``previous`` are the orders of the earlier plan, if not those that the scenario names;
-    ``conflict_time_s`` limits the search for a clashing set of rows; 0 leaves it out.
+    ``conflict_time_s`` limits the search for a clashing set of rows; 0 leaves it out. After ``time_s``
+    no further solve begins, and the answer says what it left open. ``heard`` gets each line of the
+    answer as soon as it is known, contradictions on sight first.
     """
     earlier = previous_orders(scenario) if previous is None else previous
-    question = Question(scenario, options, settings or SolveOptions(), earlier)
+    question = Question(scenario, options, settings or SolveOptions(), earlier, Clock.of(time_s))
     seen = contradictions(scenario, options)
-    if question.possible(scenario):
-        return Diagnosis(True, tuple(f for f in seen if not f.prevents_a_plan), (), (), ())
-    found = [*seen, *_elastic(question, seen)]
-    rows, clashing = _conflict(question, conflict_time_s)
-    return Diagnosis(False, tuple(found), tuple(mends(question)), rows, clashing)
+    told = Diagnosis(False, tuple(seen)).said_first() if any(f.prevents_a_plan for f in seen) else []
+    for line in told:
+        heard(line)
+    found = _causes(question, seen, conflict_time_s)
+    for line in found.said_first()[len(told) :]:
+        heard(line)
+    if found.feasible is False:
+        found = _mended(question, found, heard)
+    for line in found.said_last()[1 + len(found.mends) if found.mends else 0 :]:
+        heard(line)
+    return found
+
+
+def _causes(question: Question, seen: list[Finding], conflict_time_s: float) -> Diagnosis:
+    """What stands in the way, as far as the clock lets."""
+    on_sight = any(finding.prevents_a_plan for finding in seen)
+    try:
+        if not on_sight and question.possible(question.scenario):
+            return Diagnosis(True, tuple(seen))
+    except LimitError:
+        return Diagnosis(None, tuple(seen))
+    try:
+        found = [*seen, *_elastic(question, seen)]
+        rows, clashing = _conflict(question, conflict_time_s)
+    except LimitError:
+        return Diagnosis(False, tuple(seen), unanswered=("causes",))
+    return Diagnosis(False, tuple(found), (), rows, clashing)
+
+
+def _mended(question: Question, found: Diagnosis, heard: Callable[[str], None]) -> Diagnosis:
+    """The diagnosis with its mends, each said as it is found."""
+    began: list[Mend] = []
+
+    def said(mend: Mend) -> None:
+        if not began:
+            heard(MENDS)
+        began.append(mend)
+        heard(said_of(mend))
+
+    made, unanswered = mends(question, said)
+    return replace(found, mends=tuple(made), unanswered=(*found.unanswered, *unanswered))
 
 
 def _elastic(question: Question, seen: list[Finding]) -> list[Finding]:
@@ -108,24 +171,24 @@ def _elastic(question: Question, seen: list[Finding]) -> list[Finding]:
         case = question.case(apply(question.scenario, dropped)) if dropped else question.base
     except InfeasibleError as error:
         return [] if seen else [Finding("commitment", (), 0.0, "", f"{error}.")]
-    if has_plan(case):
+    if dropped and question.has_plan(case):
         return []
-    reliefs = least_relief(case, _weights(case), question.settings)
-    if reliefs is None:
+    relieved = question.relief(case, _weights(case))
+    if relieved is None:
         text = "Physics alone leaves no plan: present racks, their ages and the power of their halls."
         return [Finding("no power when it comes", (), 0.0, "", text)]
-    found = [_finding(case, relief) for relief in reliefs]
+    found = [_finding(case, relief) for relief in relieved.reliefs]
     if all(finding.kind == "commitment" for finding in found):
-        found = [*_limits_alone(case, question.settings), *found]
+        found = [*_limits_alone(question, case), *found]
     return [finding for finding in found if (finding.kind, finding.place) not in known]
 
 
-def _limits_alone(case: Case, settings: SolveOptions) -> list[Finding]:
+def _limits_alone(question: Question, case: Case) -> list[Finding]:
     """Limits of one kind that alone stand in the way: with them raised, every commitment has a place."""
     found = []
     for family in PATHS:
-        reliefs = least_relief(case, rows_of(case, family), settings)
-        found += [_finding(case, relief) for relief in reliefs or ()]
+        relieved = question.relief(case, rows_of(case, family))
+        found += [_finding(case, relief) for relief in (relieved.reliefs if relieved else ())]
     return found
 
 
@@ -205,19 +268,27 @@ def _conflict(question: Question, time_s: float) -> tuple[tuple[str, ...], tuple
         return (), ()
     try:
         case = question.base
-        clash = iis(case.compiled, time_s)
+        rows, columns = _clash(question, case, time_s)
     except FleetplanError:  # a detail: the answer stands without it
         return (), ()
     sources: list[Source] = []
-    for family, index in clash.rows:
+    for family, index in rows:
         sources += _row_source(question.scenario, family, index)
-    for family, index in clash.columns:
+    for family, index in columns:
         if family == "lots":  # their number is bounded by what the hall can power when they come
             hall, _, delivery = parts(index)
             service = Quarter.parse(delivery) + question.scenario.lifecycle.install_quarters
             sources += power_source(question.scenario, hall, str(service))
-    names = tuple(f"{family}[{', '.join(parts(index))}]" for family, index in clash.rows)
+    names = tuple(f"{family}[{', '.join(parts(index))}]" for family, index in rows)
     return names, tuple(dict.fromkeys(sources))
+
+
+def _clash(question: Question, case: Case, time_s: float) -> tuple[list[Key], list[Key]]:
+    """Rows and columns that clash: HiGHS' own set, or of a large model the rows of a proof, which is quick."""
+    if case.compiled.shape[1] >= INTERIOR_FROM_COLUMNS:
+        return proof(case, _weights(case), question.clock.limit(question.settings)), []
+    clash = iis(case.compiled, time_s)
+    return list(clash.rows), list(clash.columns)
 
 
 def _row_source(scenario: Scenario, family: str, index: Hashable) -> list[Source]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fleetplan.errors import InfeasibleError, UsageError
-from fleetplan.explain.case import Case, parts
+from fleetplan.errors import InfeasibleError, LimitError, UsageError
+from fleetplan.explain.case import parts
 from fleetplan.explain.contradictions import homeless
 from fleetplan.explain.places_in_files import mw_paths
-from fleetplan.explain.soften import Relief, has_plan, least_relief, rows_of
+from fleetplan.explain.soften import rows_of
 from fleetplan.inputs.values import value_at, with_value
 from fleetplan.lifecycle import usable_mw
 from fleetplan.plan.audit.stock import released_halls
@@ -20,11 +19,11 @@ from fleetplan.plan.words import join, number, racks_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import pandas as pd
-
+    from fleetplan.explain.case import Case
+    from fleetplan.explain.question import Question
+    from fleetplan.explain.soften import Relief, Relieved
     from fleetplan.inputs.scenario import Scenario
     from fleetplan.periods import Period
-    from fleetplan.solving.options import SolveOptions
 
 AMPLE_MW = 1e4
 """More facility power than any hall will ever have: what a hall is given before its limit is softened."""
@@ -58,47 +57,38 @@ class Mend:
     """Whether none exists with a hundredth less (one step less for whole numbers)."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """An infeasible scenario with what is needed to solve variants of it."""
+def mends(question: Question, heard: Callable[[Mend], None] = lambda _: None) -> tuple[list[Mend], list[str]]:
+    """Every kind of change that alone makes a plan possible, each the smallest of its kind.
 
-    scenario: Scenario
-    options: pd.DataFrame
-    settings: SolveOptions
-    previous: pd.DataFrame | None
-
-    @cached_property
-    def base(self) -> Case:
-        """The case as it stands; raises ``InfeasibleError`` where it cannot be built."""
-        return self.case(self.scenario)
-
-    def case(self, scenario: Scenario) -> Case:
-        """The case of a variant; raises ``InfeasibleError`` where it cannot be built."""
-        return Case.of(scenario, self.options, self.settings, self.previous)
-
-    def possible(self, scenario: Scenario) -> bool:
-        """Whether a variant has any plan."""
+    ``heard`` gets each as it is found. Also returned are the kinds that the clock left unanswered.
+    """
+    found, unanswered = [], []
+    for kind, maker in _makers().items():
         try:
-            return has_plan(self.base if scenario is self.scenario else self.case(scenario))
-        except InfeasibleError:
-            return False
+            mend = maker(question)
+        except LimitError:
+            unanswered.append(kind)
+            continue
+        if mend is not None:
+            found.append(mend)
+            heard(mend)
+    return found, unanswered
 
 
-def mends(question: Question) -> list[Mend]:
-    """Every kind of change that alone makes a plan possible, each the smallest of its kind."""
-    makers: tuple[Callable[[Question], Mend | None], ...] = (
-        _more_power,
-        _fewer_commitments,
-        _higher_rack_limit,
-        _higher_budgets,
-        _more_write_off,
-        _more_depreciation,
-        _more_carbon,
-        _lower_minimum_age,
-        _fewer_frozen_quarters,
-        _early_retirement,
-    )
-    return [mend for maker in makers if (mend := maker(question)) is not None]
+def _makers() -> dict[str, Callable[[Question], Mend | None]]:
+    """By kind, quick ones first: those whose limits a scenario does not have cost nothing."""
+    return {
+        "commitments": _fewer_commitments,
+        "power": _more_power,
+        "rack limit": _higher_rack_limit,
+        "budgets": _higher_budgets,
+        "write-offs": _more_write_off,
+        "depreciation": _more_depreciation,
+        "carbon": _more_carbon,
+        "minimum age": _lower_minimum_age,
+        "frozen quarters": _fewer_frozen_quarters,
+        "early retirement": _early_retirement,
+    }
 
 
 def apply(scenario: Scenario, changes: tuple[Change, ...], share: float = 1.0) -> Scenario:
@@ -143,12 +133,12 @@ def _powered(question: Question, raised: set[tuple[str, str]]) -> Mend | None:
     }
     rows = list(limits)
     case = case.with_arrays(case.compiled.with_rhs(rows, upper=list(limits.values())))
-    reliefs = least_relief(case, dict.fromkeys(rows, 1.0), question.settings)
-    if not reliefs:
+    found = question.relief(case, dict.fromkeys(rows, 1.0))
+    if found is None or not found.reliefs:
         return None
     changes: list[Change] = []
     words, total = [], 0.0
-    for relief in reliefs:
+    for relief in found.reliefs:
         hall, period = parts(relief.index)
         kept = _kept(scenario, hall)
         wanted = (relief.limit + relief.amount * (1 + MARGIN)) / kept
@@ -156,7 +146,7 @@ def _powered(question: Question, raised: set[tuple[str, str]]) -> Mend | None:
         changes += [Change(path, before, wanted) for path, before in paths if wanted > before]
         words.append(f"+{number(relief.amount / kept)} MW at {hall} in {period}")
         total += relief.amount / kept
-    return _judged(question, "power", tuple(changes), total, "MW", _few(words))
+    return _judged(question, "power", tuple(changes), total, "MW", _few(words), found)
 
 
 def _with_ample_power(scenario: Scenario, raised: set[tuple[str, str]]) -> Scenario:
@@ -180,16 +170,16 @@ def _fewer_commitments(question: Question) -> Mend | None:
     weights = rows_of(case, "committed", "odd_racks")
     for index, row in case.compiled.rows.positions("committed").items():
         weights[row] = float(case.lot_racks(parts(index)[0]))
-    reliefs = least_relief(case, weights, question.settings) if not has_plan(case) else []
-    if reliefs is None:
+    found = None if question.has_plan(case) else question.relief(case, weights)
+    if found is None and not changes:
         return None
-    changes = _spared(question, [*changes, *_fewer_racks(case, reliefs)])
+    changes = _spared(question, [*changes, *_fewer_racks(case, found.reliefs if found else ())])
     words = [f"{racks_of(c.before - c.after)} less committed in {c.path.partition('.')[0]}" for c in changes]
     total = sum(change.before - change.after for change in changes)
     return _judged(question, "commitments", tuple(changes), total, "racks", _few(words)) if changes else None
 
 
-def _fewer_racks(case: Case, reliefs: list[Relief]) -> list[Change]:
+def _fewer_racks(case: Case, reliefs: tuple[Relief, ...]) -> list[Change]:
     racks: dict[tuple[str, str], float] = {}
     for relief in reliefs:
         accelerator, delivery = parts(relief.index)
@@ -274,17 +264,17 @@ def _by_window(
         case = question.base
     except InfeasibleError:
         return None
-    reliefs = least_relief(case, rows_of(case, family), question.settings)
-    if not reliefs:
+    found = question.relief(case, rows_of(case, family))
+    if found is None or not found.reliefs:
         return None
     changes, words = [], []
-    for relief in reliefs:
+    for relief in found.reliefs:
         window = parts(relief.index)[0]
         before, more = relief.limit * per_row_unit, relief.amount * per_row_unit
         changes.append(Change(f"{path}[{window}]", before, before + more * (1 + MARGIN)))
         words.append(f"+{number(more)} {unit} of {kind} in {window}")
-    total = sum(relief.amount for relief in reliefs) * per_row_unit
-    return _judged(question, kind, tuple(changes), total, unit, _few(words))
+    total = sum(relief.amount for relief in found.reliefs) * per_row_unit
+    return _judged(question, kind, tuple(changes), total, unit, _few(words), found)
 
 
 def _lower_minimum_age(question: Question) -> Mend | None:
@@ -327,15 +317,27 @@ def _early_retirement(question: Question) -> Mend | None:
 
 
 def _judged(
-    question: Question, kind: str, changes: tuple[Change, ...], amount: float, unit: str, text: str
+    question: Question,
+    kind: str,
+    changes: tuple[Change, ...],
+    amount: float,
+    unit: str,
+    text: str,
+    found: Relieved | None = None,
 ) -> Mend | None:
-    """Confirm a mend by a solve, and that a little less of it is not enough."""
+    """Confirm a mend by a solve of the changed inputs, and that a little less of it is not enough.
+
+    Where it comes of a least relief, the relief's proven bound says the latter without a solve.
+    """
     try:
-        confirmed = question.possible(apply(question.scenario, changes))
-        smallest = confirmed and not question.possible(_less(question.scenario, changes))
+        near = found.whole if found else None
+        if not question.possible(apply(question.scenario, changes), near):
+            return None
+        smallest = found is not None and found.needs_more_than(LESS * found.total)
+        smallest = smallest or not question.possible(_less(question.scenario, changes))
     except UsageError:  # the change leaves the range of its field: it is no mend
         return None
-    return Mend(kind, changes, amount, unit, text, confirmed, smallest) if confirmed else None
+    return Mend(kind, changes, amount, unit, text, confirmed=True, smallest=smallest)
 
 
 def _less(scenario: Scenario, changes: tuple[Change, ...]) -> Scenario:

@@ -12,7 +12,8 @@ from rough_options import options_for
 
 from fleetplan.errors import InfeasibleError
 from fleetplan.explain.diagnosis import Diagnosis, diagnose
-from fleetplan.explain.mends import Question, apply
+from fleetplan.explain.mends import apply
+from fleetplan.explain.question import Question
 from fleetplan.inputs.load import load_scenario
 from fleetplan.inputs.scenario import Scenario
 from fleetplan.inputs.values import with_value
@@ -308,3 +309,40 @@ def test_a_model_that_cannot_even_be_built_is_diagnosed() -> None:
     with pytest.raises(InfeasibleError):
         Question(scenario, options(), SolveOptions(), None).case(scenario)
     assert diagnose(scenario, options(), conflict_time_s=0.0).findings[0].kind == "rack too large"
+
+
+def test_each_line_is_heard_as_it_is_found_and_in_the_order_of_the_answer() -> None:
+    for name in ("halls too small", "budget of a quarter", "no hall of its cooling"):
+        case, heard = CASES[name], []
+        scenario = case.scenario()
+        found = diagnose(scenario, options(), conflict_time_s=0.0, heard=heard.append)
+        assert heard == found.lines()
+        assert found.unanswered == ()
+
+
+def test_what_the_clock_left_open_is_said_and_nothing_is_claimed() -> None:
+    on_sight = diagnose(CASES["budget of a quarter"].scenario(), options(), time_s=0.0)
+    assert on_sight.feasible is False
+    assert on_sight.findings[0].kind == "budget"
+    assert not on_sight.mends
+    assert {"causes", "power", "budgets"} <= set(on_sight.unanswered)
+    assert any("Not finished in the time given: causes" in line for line in on_sight.lines())
+    assert not any("No change of one kind" in line for line in on_sight.lines())
+    unknown = diagnose(CASES["halls too small"].scenario(), options(), time_s=0.0)
+    assert unknown.feasible is None
+    assert unknown.lines() == ["Whether a plan is possible was not found out in the time given."]
+
+
+def test_the_rows_of_a_proof_clash_and_a_least_relief_is_proven() -> None:
+    """What large models use: here on a small one, whose answer is known by hand."""
+    from fleetplan.explain.soften import proof, rows_of
+
+    scenario = change(base(mtia__400_2027Q1=24), {POWER: 0.5})
+    question = Question(scenario, options(), SolveOptions(), None)
+    rows = proof(question.base, rows_of(question.base, "committed"), SolveOptions())
+    assert ("committed", ("mtia-400", "2027Q1")) in rows
+    relieved = question.relief(question.base, rows_of(question.base, "committed"))
+    assert relieved is not None
+    assert relieved.needs_more_than(0.99 * relieved.total)
+    assert not relieved.needs_more_than(relieved.total)
+    assert question.has_plan(question.base, relieved.whole) is False
