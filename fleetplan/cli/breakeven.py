@@ -23,7 +23,9 @@ MERITS = ("samples_per_s", "samples_per_s_per_kw", "samples_per_usd")
 @click.command(name="breakeven")
 @click.argument("scenario", required=False)
 @click.option(
-    "--path", metavar="PATH", help="Input to turn; also delay[HALL] (quarters), speed[ACCELERATOR]."
+    "--path",
+    metavar="PATH",
+    help="Input to turn; also delay[HALL] (quarters), speed[ACCELERATOR], offload[ACCELERATOR] (0 to 1).",
 )
 @click.option("--low", type=float, help="Low end of the interval.  [default: the figure's own]")
 @click.option("--high", type=float, help="High end of the interval.  [default: the figure's own]")

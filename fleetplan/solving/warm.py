@@ -19,9 +19,9 @@ from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import with_whole_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from fleetplan.solving.arrays import Compiled, Floats, Key
+    from fleetplan.solving.arrays import Bools, Compiled, Floats, Key
     from fleetplan.solving.options import SolveOptions
 
 ITERATIONS_PER_ROW = 1.0
@@ -33,21 +33,37 @@ _LOWER = int(highspy.HighsBasisStatus.kLower)
 
 
 @dataclass(frozen=True)
+class Guess:
+    """Whole numbers to try; those that are ``later`` follow best once the others are held."""
+
+    x: Floats
+    later: Bools
+
+
+@dataclass(frozen=True)
 class Start:
-    """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers."""
+    """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers.
+
+    ``rounder`` knows the kind of model and guesses whole numbers from a relaxed plan.
+    """
 
     columns: Mapping[Key, int]
     rows: Mapping[Key, int]
+    rounder: Callable[[Compiled, Floats], Iterable[Guess]] | None = None
 
 
-def make_start(compiled: Compiled, options: SolveOptions) -> Start:
+def make_start(
+    compiled: Compiled,
+    options: SolveOptions,
+    rounder: Callable[[Compiled, Floats], Iterable[Guess]] | None = None,
+) -> Start:
     """Solve the linear relaxation to a basis. Raises as :func:`.linear.relaxation` does.
 
     A large model gets no basis: crossover after the interior-point method takes longer (more than
     four minutes on 65 thousand columns) than all that a basis could save.
     """
     if compiled.shape[1] >= INTERIOR_FROM_COLUMNS:
-        return Start({}, {})
+        return Start({}, {}, rounder)
     solution = relaxation(with_whole_limits(compiled), options, basis=True)
     basis = solution.basis
     columns = [int(status) for status in basis.col_status]
@@ -55,6 +71,7 @@ def make_start(compiled: Compiled, options: SolveOptions) -> Start:
     return Start(
         dict(zip(compiled.columns.keys, columns, strict=True)),
         dict(zip(compiled.rows.keys, rows, strict=True)),
+        rounder,
     )
 
 
@@ -89,6 +106,13 @@ def next_to(compiled: Compiled, x: Floats) -> Compiled:
     lower = np.clip(below, compiled.col_lower, compiled.col_upper)
     upper = np.clip(above, compiled.col_lower, compiled.col_upper)
     return replace(compiled, col_lower=lower, col_upper=upper)
+
+
+def held(compiled: Compiled, guess: Guess, *, later: bool) -> Compiled:
+    """The linear model with the guessed whole numbers held: all, or all but those that are later."""
+    place = np.flatnonzero(compiled.integer if later else compiled.integer & ~guess.later)
+    values = np.clip(np.round(guess.x[place]), compiled.col_lower[place], compiled.col_upper[place])
+    return compiled.fixed(place, values)
 
 
 def _basis(start: Start, compiled: Compiled) -> highspy.HighsBasis:

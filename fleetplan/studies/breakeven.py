@@ -25,6 +25,7 @@ RESOLUTION = 0.005
 CONFIRM = 0.01
 CURVE = 5
 """Plans over the interval before bisection: they make the curve and find turns inside."""
+_OFFLOAD = re.compile(r"offload\[(?P<accelerator>[^\]]+)\]")
 _SPEED = re.compile(r"speed\[(?P<accelerator>[^\]]+)\]")
 _DELAY = re.compile(r"delay\[(?P<hall>[^\]]+)\]")
 
@@ -109,7 +110,9 @@ def breakeven(
 
     ``path`` is any path of the scenario (``*`` in brackets for all rows); with ``factor`` the values
     multiply what is there. ``delay[HALL]`` moves the power of a hall by whole quarters, and
-    ``speed[ACCELERATOR]`` multiplies the rates that the step model gives an accelerator. Every point
+    ``speed[ACCELERATOR]`` multiplies the rates that the step model gives an accelerator;
+    ``offload[ACCELERATOR]`` is the part of its engines' benefit that is real: at 1 collectives leave
+    compute alone as the constants say, at 0 both slow each other as on compute units. Every point
     is an audited plan. The first turn from the low end is followed. Raises ``UsageError`` for an
     empty interval, an unknown path, or a measure that plans lack.
     """
@@ -144,7 +147,9 @@ class _Search:
         self.change = setter(path, factor=factor)
         speed = _SPEED.fullmatch(path)
         self.faster = None if speed is None else speed["accelerator"]
-        special = factor or self.whole or self.faster is not None
+        offload = _OFFLOAD.fullmatch(path)
+        self.offloads = None if offload is None else offload["accelerator"]
+        special = factor or self.whole or self.faster is not None or self.offloads is not None
         self.change(workshop.base, 1.0 if special else _now_at(workshop.base, path))
         self.known: dict[float, Point] = {}
 
@@ -168,7 +173,11 @@ class _Search:
         return Point(value, measure, self.decision.holds(measure), plan.cost_musd)
 
     def _options(self, value: float) -> pd.DataFrame | None:
-        """The step model's table with one accelerator's rates multiplied, where that is what varies."""
+        """The step model's table with one accelerator changed, where that is what varies."""
+        if self.offloads is not None:
+            from fleetplan.studies.offload import options_with_offload
+
+            return options_with_offload(self.workshop.base, self.offloads, value)
         if self.faster is None:
             return None
         table = self.workshop.options_of(self.workshop.base)
@@ -204,7 +213,7 @@ def setter(path: str, *, factor: bool) -> Callable[[Scenario, float], Scenario]:
     delay = _DELAY.fullmatch(path)
     if delay is not None:
         return lambda scenario, value: delayed(scenario, delay["hall"], round(value))
-    if _SPEED.fullmatch(path):
+    if _SPEED.fullmatch(path) or _OFFLOAD.fullmatch(path):
         return lambda scenario, _: scenario
     if factor:
         return lambda scenario, value: with_factor(scenario, path, value)

@@ -1,0 +1,294 @@
+"""Whole lots from a relaxed plan by hand: commitments placed, halls within their power, sums kept.
+
+A study solves the same kind of model hundreds of times, and what takes time is the search for whole
+lots. Most of it can be told beforehand: lots are rounded down; what must come is put where there is
+power for it; lots that still fit are added, delivery by delivery, so that each accelerator comes in
+the number that the relaxed plan wanted. What is proposed here need not be good, nor even possible:
+the solving room completes it by a linear solve and judges it by the bound.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from fleetplan.solving.warm import Guess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleetplan.solving.arrays import Bools, Compiled, Floats, Ints
+
+DUST = 1e-6
+"""Distance from a whole number, or from a limit in MW, that counts as none."""
+LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
+"""Families of the planning model that say what a lot draws, where and when."""
+MOST_CHAINS = 30
+"""Moves that are tried together with a second one."""
+MOST_MOVES = 60
+"""Lots moved or dropped in one hall before it is left as it is."""
+
+
+def whole_lots(compiled: Compiled, x: Floats) -> Iterator[Guess]:
+    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind.
+
+    What lands in the second half of the plan is later: it is best decided when the first half is known.
+    """
+    place = _Halls(compiled, x)
+    if not place.load:
+        return
+    for generous in (0.5, 0.35):
+        yield _Rounding(compiled, x, place, generous).made()
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Whole columns that must reach a sum together: lots of one delivery, over the halls."""
+
+    columns: tuple[int, ...]
+    least: float
+    most: float
+
+
+class _Halls:
+    """Power left in every hall and quarter by the relaxed plan, and what one unit of a column takes.
+
+    Racks count at their lowest cap, which is what a hall must bear; higher caps use what is left.
+    """
+
+    def __init__(self, compiled: Compiled, x: Floats) -> None:
+        self.compiled, self.x = compiled, x
+        self.rows = cast("list[tuple[str, Any]]", compiled.rows.keys)
+        self.columns = cast("list[tuple[str, Any]]", compiled.columns.keys)
+        power = [(number, index) for number, (name, index) in enumerate(self.rows) if name == POWER]
+        self.hall = {h: i for i, h in enumerate(sorted({index[0] for _, index in power}))}
+        self.time = {t: i for i, t in enumerate(sorted({index[1] for _, index in power}))}
+        self.left = np.full((len(self.hall), len(self.time)), np.inf)
+        self.least_mw: dict[tuple[str, str], Floats] = {}
+        for number, index in power:
+            self._power_row(number, *index)
+        for position, (name, index) in enumerate(self.columns):
+            if name == RACKS:
+                hall, accelerator, time = index
+                mw = self.least_mw.get((hall, accelerator))
+                if mw is not None and time in self.time:
+                    self.left[self.hall[hall], self.time[time]] -= mw[self.time[time]] * max(0.0, x[position])
+
+    def _power_row(self, number: int, hall: str, time: str) -> None:
+        columns, values = self.row(number)
+        place, now = self.hall[hall], self.time[time]
+        left = self.compiled.row_upper[number]
+        for column, value in zip(columns.tolist(), values.tolist(), strict=True):
+            name, index = self.columns[column]
+            if name != CAPPED:
+                left -= value * self.x[column]
+                continue
+            mw = self.least_mw.setdefault((hall, index[1]), np.full(len(self.time), np.inf))
+            mw[now] = min(mw[now], value)
+        self.left[place, now] = left
+
+    def row(self, number: int) -> tuple[Ints, Floats]:
+        """Columns and coefficients of a row."""
+        matrix = self.compiled.by_rows
+        part = slice(matrix.indptr[number], matrix.indptr[number + 1])
+        return matrix.indices[part], matrix.data[part]
+
+    @cached_property
+    def load(self) -> dict[int, tuple[int, Floats]]:
+        """Hall and MW by quarter of one unit of each whole column, from its landing on."""
+        found = {}
+        for number, (name, index) in enumerate(self.rows):
+            if name != LANDINGS or index[0] not in self.hall:
+                continue
+            hall, accelerator, time = index
+            mw = self.least_mw.get((hall, accelerator))
+            if mw is None or time not in self.time:
+                continue
+            held = np.where(
+                np.arange(len(self.time)) >= self.time[time], np.where(np.isinf(mw), 0.0, mw), 0.0
+            )
+            for column, value in zip(*self.row(number), strict=True):
+                if self.compiled.integer[column]:
+                    found[int(column)] = (self.hall[hall], -float(value) * held)
+        return found
+
+    @cached_property
+    def groups(self) -> list[_Group]:
+        """Sums of whole columns with equal coefficients, earliest landing first."""
+        sides: dict[tuple[int, ...], list[float]] = {}
+        whole = self.compiled.integer
+        for number, (name, _) in enumerate(self.rows):
+            columns, values = self.row(number)
+            own = whole[columns]
+            if name == LANDINGS or not own.any() or np.ptp(values[own]) > 0 or values[own][0] <= 0:
+                continue
+            low, high = self.compiled.row_lower[number], self.compiled.row_upper[number]
+            others = columns[~own]
+            free = self.compiled.col_lower[others] < self.compiled.col_upper[others]
+            if free.any() and low > -np.inf:
+                continue  # a link to what follows from the lots, no sum that they must reach
+            rest, unit = float(values[~own] @ self.x[others]), float(values[own][0])
+            known = sides.setdefault(tuple(columns[own].tolist()), [-np.inf, np.inf])
+            known[0] = max(known[0], np.ceil((low - rest) / unit - DUST))
+            known[1] = min(known[1], np.floor((high - rest) / unit + DUST))
+        made = [_Group(columns, *known) for columns, known in sides.items()]
+        return sorted(made, key=lambda group: (self._lands(group), group.columns))
+
+    def _lands(self, group: _Group) -> int:
+        loads = [self.load[c][1] for c in group.columns if c in self.load]
+        return min((int(np.flatnonzero(mw)[0]) for mw in loads if mw.any()), default=len(self.time))
+
+
+@dataclass
+class _Rounding:
+    """One way to round; ``generous`` is the part of a lot from which a delivery gets one more."""
+
+    compiled: Compiled
+    x: Floats
+    place: _Halls
+    generous: float
+    n: Floats = field(init=False)
+    left: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        low, high = self.compiled.col_lower, self.compiled.col_upper
+        self.wanted = np.clip(self.x, low, high)
+        whole = self.compiled.integer
+        self.n = np.where(whole, np.maximum(np.floor(self.wanted + DUST), low), self.wanted)
+        self.left = self.place.left.copy()
+        for column, (hall, mw) in self.place.load.items():
+            self.left[hall] += mw * (self.wanted[column] - self.n[column])
+        self.of: dict[int, list[_Group]] = defaultdict(list)
+        for group in self.place.groups:
+            for column in group.columns:
+                self.of[column].append(group)
+
+    def made(self) -> Guess:
+        """The rounded values, and what is in doubt about them."""
+        for group in self.place.groups:
+            for _ in range(int(max(0.0, group.least - self._sum(group)))):
+                free = [c for c in group.columns if self._may_grow(c)]
+                if free:
+                    self._add(
+                        max(free, key=lambda c: (min(0.0, round(self._room(c), 6)), self._short(c), -c))
+                    )
+        for hall in [*range(len(self.left))] * 2:
+            self._relieve(hall)
+        self._fill()
+        return Guess(self.n, self._later())
+
+    def _later(self) -> Bools:
+        """Lots that land in the second half of the plan."""
+        later = np.zeros(len(self.n), dtype=bool)
+        half = self.left.shape[1] // 2
+        for column, (_, mw) in self.place.load.items():
+            later[column] = not mw[:half].any()
+        return later
+
+    def _relieve(self, hall: int) -> None:
+        """Drop lots that need not come, or move lots elsewhere, until the hall has power for the rest."""
+        for _ in range(MOST_MOVES):
+            over = self.left[hall] < -DUST
+            if not over.any():
+                return
+            here = [
+                c
+                for c, (h, mw) in self.place.load.items()
+                if h == hall and self._may_shrink(c) and mw[over].max() > 0
+            ]
+            spare = [c for c in here if all(self._sum(g) - 1 >= g.least for g in self.of[c])]
+            if spare:
+                self._add(max(spare, key=lambda c: (self._after(c), -self.place.load[c][1].sum(), -c)), -1)
+                continue
+            if not self._move_on(here):
+                return
+
+    def _move_on(self, here: list[int]) -> bool:
+        """Move one of these lots to another hall, and if need be one from there to a third."""
+        before = self._lack()
+        moves = [(self._lack_after(c, q), self._short(q), -c, -q) for c in here for q in self._others(c)]
+        best = max(moves, default=None)
+        if best is not None and best[0] > before + DUST:
+            self._add(-int(best[2]), -1)
+            self._add(-int(best[3]))
+            return True
+        for _, _, c, q in sorted(moves, reverse=True)[:MOST_CHAINS]:
+            self._add(-int(c), -1)
+            self._add(-int(q))
+            hall = self.place.load[-int(q)][0]
+            there = [k for k, (h, _) in self.place.load.items() if h == hall and self._may_shrink(k)]
+            chains = [(self._lack_after(k, e), -k, -e) for k in there for e in self._others(k) if k != -q]
+            chain = max(chains, default=None)
+            if chain is not None and chain[0] > before + DUST:
+                self._add(-int(chain[1]), -1)
+                self._add(-int(chain[2]))
+                return True
+            self._add(-int(c))
+            self._add(-int(q), -1)
+        return False
+
+    def _others(self, column: int) -> list[int]:
+        own = {id(group) for group in self.of[column]}
+        return [
+            other
+            for group in self.of[column]
+            for other in group.columns
+            if other != column and self._may_grow(other) and {id(g) for g in self.of[other]} == own
+        ]
+
+    def _fill(self) -> None:
+        """Add lots that fit, so that accelerators come as the relaxed plan wanted over time."""
+        owed: dict[object, float] = defaultdict(float)
+        for group in self.place.groups:
+            name = self.place.columns[group.columns[0]]
+            kind = (name[0], name[1][1])
+            wanted = sum(self.wanted[c] for c in group.columns) + owed[kind]
+            while min(np.floor(wanted + self.generous), group.most) - self._sum(group) > 0.5:
+                free = [c for c in group.columns if self._may_grow(c) and self._room(c) >= -DUST]
+                if not free:
+                    break
+                self._add(max(free, key=lambda c: (self._short(c), -c)))
+            owed[kind] = wanted - self._sum(group)
+
+    def _sum(self, group: _Group) -> float:
+        return float(sum(self.n[c] for c in group.columns))
+
+    def _short(self, column: int) -> float:
+        return float(self.wanted[column] - self.n[column])
+
+    def _may_grow(self, column: int) -> bool:
+        return column in self.place.load and bool(self.n[column] < self.compiled.col_upper[column] - 0.5)
+
+    def _may_shrink(self, column: int) -> bool:
+        return bool(self.n[column] > self.compiled.col_lower[column] + 0.5)
+
+    def _room(self, column: int) -> float:
+        """MW left in the tightest quarter after one more unit."""
+        hall, mw = self.place.load[column]
+        return float((self.left[hall] - mw).min(where=mw > 0, initial=np.inf))
+
+    def _after(self, column: int) -> float:
+        """MW that the hall still lacks after one unit less (0 or negative)."""
+        hall, mw = self.place.load[column]
+        return float(np.minimum(0.0, self.left[hall] + mw).sum())
+
+    def _lack(self) -> float:
+        return float(np.minimum(0.0, self.left).sum())
+
+    def _lack_after(self, column: int, other: int) -> float:
+        """MW that all halls lack after a unit went from one column to another."""
+        (h, mw), (k, more) = self.place.load[column], self.place.load[other]
+        trial = self.left[[h, k]].copy() if h != k else self.left[[h]].copy()
+        trial[0] += mw
+        trial[-1] -= more
+        gone = float(np.minimum(0.0, self.left[sorted({h, k})]).sum())
+        return self._lack() - gone + float(np.minimum(0.0, trial).sum())
+
+    def _add(self, column: int, count: int = 1) -> None:
+        hall, mw = self.place.load[column]
+        self.n[column] += count
+        self.left[hall] -= count * mw
