@@ -150,6 +150,8 @@ def model(path: str, size: str, seed: int, caps: int, time_limit_s: float | None
             clock("pass", lambda: Session(compiled))
     facts: Facts = {"rows": compiled.shape[0], "columns": compiled.shape[1], "entries": compiled.entries}
     if path == "solve":
+        built, compiled = built.light(), compiled.detached()
+        gc.collect()
         asked = SolveOptions(gap_rel=0.01 if size == "XL" else 1e-3, time_limit_s=time_limit_s)
         result = clock("solve", lambda: solve(compiled, asked))
         facts |= {

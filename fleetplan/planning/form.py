@@ -8,6 +8,7 @@ keeps Pyomo's model readable and its building cheap.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +84,56 @@ class Block:
         return np.arange(self.offset, self.offset + len(self.keys), dtype=np.int64)
 
 
+@dataclass(frozen=True)
+class Column:
+    """As much of a Pyomo variable as reading a solution needs."""
+
+    name: str
+    key: Any
+    lb: float | None
+
+    def parent_component(self) -> Column:
+        """Stands for its family too."""
+        return self
+
+    def index(self) -> Any:
+        """Index in its family."""
+        return self.key
+
+
+class Columns:
+    """All columns in order, without Pyomo; objects are made only when somebody walks over them."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.blocks: list[tuple[Block, Floats]] = []
+        self.count = 0
+
+    def add(self, block: Block, lower: Floats) -> None:
+        """One more family, with the lower bounds of its columns."""
+        self.blocks.append((block, lower))
+        self.count += len(block)
+
+    def __len__(self) -> int:
+        """Number of columns."""
+        return self.count
+
+    def __iter__(self) -> Iterator[Column]:
+        """Walk over all columns."""
+        for block, lower in self.blocks:
+            for key, low in zip(index_of(block.keys), lower.tolist(), strict=True):
+                yield Column(block.name, key, None if low == -np.inf else low)
+
+
 class Form:
     """A Pyomo model under construction, with the global order of its columns."""
 
     def __init__(self, name: str) -> None:
         """Start empty."""
-        self.pyomo = pyo.ConcreteModel(name=name)
-        self.columns: list[Any] = []
+        self.pyomo: Any = pyo.ConcreteModel(name=name)
+        self.columns: Any = []
+        """Pyomo's variables in order; without Pyomo (see :meth:`light`) a :class:`Columns`."""
+        self.names = Columns()
         self.blocks: dict[str, Block] = {}
         self.row_keys: dict[str, pd.DataFrame] = {}
         self.whole: set[str] = set()
@@ -114,14 +158,15 @@ class Form:
             return block
         if np.any(integer):
             self.whole.add(name)
-        whole, lows = np.broadcast_to(integer, len(keys)), _sides(lower, len(keys), 0.0)
-        variable = pyo.Var(_index_set(keys), domain=_domain(bool(whole.all()), lows))
+        whole, lows = np.broadcast_to(integer, len(keys)), sides_of(lower, len(keys), 0.0)
+        self.names.add(block, lows)
+        variable = pyo.Var(pyo.SetOf(index_of(keys)), domain=_domain(bool(whole.all()), lows))
         setattr(self.pyomo, name, variable)
         data = list(variable.values())
         if not whole.all():
             for i in np.flatnonzero(whole).tolist():
                 data[i].domain = _domain(True, lows)
-        _set_bounds(data, lows, _sides(upper, len(keys), np.inf))
+        _set_bounds(data, lows, sides_of(upper, len(keys), np.inf))
         self.columns.extend(data)
         return block
 
@@ -138,15 +183,15 @@ class Form:
 
         A row without any variable is left out if it holds; ``InfeasibleError`` names it if not.
         """
-        low, high = _sides(lower, len(keys), -np.inf), _sides(upper, len(keys), np.inf)
+        low, high = sides_of(lower, len(keys), -np.inf), sides_of(upper, len(keys), np.inf)
         merged = entries.merged()
         counts = np.bincount(merged.row, minlength=len(keys))
         filled = np.flatnonzero(counts)
-        _require_true(name, keys, counts, low, high)
+        require_true(name, keys, counts, low, high)
         self.row_keys[name] = keys.iloc[filled].reset_index(drop=True)
         if not len(filled):
             return
-        index = _index_set(self.row_keys[name])
+        index = pyo.SetOf(index_of(self.row_keys[name]))
         relations = _relations(self.columns, merged, counts[filled], low[filled], high[filled])
         # Pyomo asks for the rows in the order of their index.
         setattr(self.pyomo, name, pyo.Constraint(index, rule=lambda _model, *_key: next(relations)))
@@ -162,6 +207,12 @@ class Form:
         if hasattr(self.pyomo, "cost"):
             self.pyomo.del_component("cost")
         self.pyomo.cost = pyo.Objective(expr=body, sense=pyo.minimize)
+
+    def light(self) -> Form:
+        """A copy without Pyomo's objects: enough to read a solution back."""
+        other = copy(self)
+        other.columns, other.pyomo = self.names, None
+        return other
 
 
 def _domain(whole: bool, lower: Floats) -> Any:
@@ -199,11 +250,13 @@ def _relations(
             yield RangedExpression((least, body, most), (False, False))
 
 
-def _sides(side: ArrayLike | None, count: int, absent: float) -> Floats:
+def sides_of(side: ArrayLike | None, count: int, absent: float) -> Floats:
+    """One side for each row or column."""
     return np.broadcast_to(np.asarray(absent if side is None else side, dtype=float), count)
 
 
-def _require_true(name: str, keys: pd.DataFrame, counts: Ints, low: Floats, high: Floats) -> None:
+def require_true(name: str, keys: pd.DataFrame, counts: Ints, low: Floats, high: Floats) -> None:
+    """Raise ``InfeasibleError`` for a row without variables that cannot hold."""
     tolerance = 1e-9
     broken = np.flatnonzero((counts == 0) & ((low > tolerance) | (high < -tolerance)))
     if len(broken):
@@ -213,10 +266,17 @@ def _require_true(name: str, keys: pd.DataFrame, counts: Ints, low: Floats, high
         raise InfeasibleError(message)
 
 
-def _index_set(keys: pd.DataFrame) -> Any:
-    """The keys as a Pyomo set, in order: tuples, or the bare values of a single column."""
-    parts = [keys[name].tolist() for name in keys]
-    return pyo.SetOf(parts[0] if len(parts) == 1 else list(zip(*parts, strict=True)))
+def index_of(keys: pd.DataFrame) -> list[Any]:
+    """Keys as Pyomo has them: tuples, or the bare values of a single column."""
+    parts = [_shared(keys[name]) for name in keys]
+    return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
+
+
+def _shared(column: pd.Series) -> list[Any]:
+    """The values of a column; equal ones are one object, which saves memory."""
+    code, distinct = pd.factorize(column)
+    values: list[Any] = np.asarray(distinct, dtype=object)[code].tolist()
+    return values
 
 
 def mapped(names: Iterable[Hashable], values: Mapping[Any, float]) -> Floats:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class PlanningModel:
     def scenario(self) -> Scenario:
         """The scenario that was modelled."""
         return self.indices.scenario
+
+    def light(self) -> PlanningModel:
+        """The same without Pyomo's objects, which take half of the memory: enough to read a solution."""
+        return replace(self, form=self.form.light())
 
     def objective(self) -> Floats:
         """Present value per unit of each column."""

@@ -8,7 +8,6 @@ hands out the same arrays (same rows, columns, coefficients, sides and bounds).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +16,18 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from fleetplan.errors import InfeasibleError
-from fleetplan.planning.form import Block, Bools, Entries, Floats, Form, Ints
+from fleetplan.planning.form import (
+    Block,
+    Bools,
+    Columns,
+    Entries,
+    Floats,
+    Form,
+    Ints,
+    index_of,
+    require_true,
+    sides_of,
+)
 from fleetplan.solving.arrays import Compiled, Key, Labels
 
 
@@ -31,44 +40,13 @@ class _Rows:
     upper: Floats
 
 
-@dataclass(frozen=True)
-class _Column:
-    """As much of a Pyomo variable as reading a solution needs."""
-
-    name: str
-    key: Any
-    lb: float | None
-
-    def parent_component(self) -> _Column:
-        return self
-
-    def index(self) -> Any:
-        return self.key
-
-
-class _Columns:
-    """All columns in order; objects are made only when somebody walks over them."""
-
-    def __init__(self) -> None:
-        self.blocks: list[tuple[Block, Floats]] = []
-        self.count = 0
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __iter__(self) -> Iterator[_Column]:
-        for block, lower in self.blocks:
-            for key, low in zip(_index(block.keys), lower.tolist(), strict=True):
-                yield _Column(block.name, key, None if low == -np.inf else low)
-
-
 class ArrayForm(Form):
     """A planning model under construction as triplets; :meth:`compiled` makes the arrays."""
 
     def __init__(self, name: str) -> None:
         """Start empty."""
         super().__init__(name)
-        self.columns: Any = _Columns()
+        self.columns = self.names
         self._lower: list[Floats] = []
         self._upper: list[Floats] = []
         self._integer: list[Any] = []
@@ -85,18 +63,17 @@ class ArrayForm(Form):
         upper: ArrayLike = np.inf,
     ) -> Block:
         """Add one family of variables, one for each row of ``keys``; bounds are 0 and none."""
-        block = Block(name, self.columns.count, keys.reset_index(drop=True))
+        block = Block(name, len(self.columns), keys.reset_index(drop=True))
         self.blocks[name] = block
         if keys.empty:
             return block
         if np.any(integer):
             self.whole.add(name)
-        low = np.broadcast_to(np.asarray(lower, dtype=float), len(keys))
+        low = sides_of(lower, len(keys), 0.0)
         self._lower.append(low)
-        self._upper.append(np.broadcast_to(np.asarray(upper, dtype=float), len(keys)))
+        self._upper.append(sides_of(upper, len(keys), np.inf))
         self._integer.append(np.full(len(keys), integer))
-        self.columns.blocks.append((block, low))
-        self.columns.count += len(keys)
+        self.names.add(block, low)
         return block
 
     def rows(
@@ -109,10 +86,10 @@ class ArrayForm(Form):
         upper: ArrayLike | None = None,
     ) -> None:
         """Add one family of rows; ``InfeasibleError`` names a row without variables that cannot hold."""
-        low, high = _sides(lower, len(keys), -np.inf), _sides(upper, len(keys), np.inf)
+        low, high = sides_of(lower, len(keys), -np.inf), sides_of(upper, len(keys), np.inf)
         merged = entries.merged()
         counts = np.bincount(merged.row, minlength=len(keys))
-        _require_true(name, keys, counts, low, high)
+        require_true(name, keys, counts, low, high)
         filled = np.flatnonzero(counts)
         self.row_keys[name] = keys.iloc[filled].reset_index(drop=True)
         number = np.cumsum(counts > 0) - 1
@@ -126,7 +103,7 @@ class ArrayForm(Form):
     def compiled(self) -> Compiled:
         """The arrays; variables in no row and without cost are left out, as Pyomo's compiler does."""
         row, col, value = self._triplets()
-        used = np.zeros(self.columns.count, dtype=bool)
+        used = np.zeros(len(self.columns), dtype=bool)
         used[col] = True
         used |= self._cost != 0
         kept = np.flatnonzero(used)
@@ -164,31 +141,9 @@ def _joined(parts: list[Floats]) -> Floats:
 
 
 def _row_keys(families: list[_Rows]) -> list[Key]:
-    return [(family.name, key) for family in families for key in _index(family.keys)]
+    return [(family.name, key) for family in families for key in index_of(family.keys)]
 
 
-def _column_keys(columns: _Columns, used: Any) -> list[Key]:
-    keys = [(block.name, key) for block, _ in columns.blocks for key in _index(block.keys)]
+def _column_keys(columns: Columns, used: Any) -> list[Key]:
+    keys = [(block.name, key) for block, _ in columns.blocks for key in index_of(block.keys)]
     return [key for key, stays in zip(keys, used.tolist(), strict=True) if stays]
-
-
-def _index(keys: pd.DataFrame) -> list[Any]:
-    """Keys as Pyomo would have them: tuples, or the bare value where there is one column."""
-    if keys.shape[1] == 1:
-        bare: list[Any] = keys.iloc[:, 0].tolist()
-        return bare
-    return list(keys.itertuples(index=False, name=None))
-
-
-def _sides(side: ArrayLike | None, count: int, absent: float) -> Floats:
-    return np.broadcast_to(np.asarray(absent if side is None else side, dtype=float), count)
-
-
-def _require_true(name: str, keys: pd.DataFrame, counts: Ints, low: Floats, high: Floats) -> None:
-    broken = np.flatnonzero((counts == 0) & ((low > 1e-9) | (high < -1e-9)))
-    if len(broken):
-        first = broken[0]
-        key = ", ".join(str(part) for part in keys.iloc[first])
-        needed = low[first] if low[first] > 0 else high[first]
-        message = f"{name}[{key}] asks for {needed:g}, and nothing can provide it"
-        raise InfeasibleError(message)
