@@ -129,9 +129,9 @@ def _holder(scenario: Scenario, path: Path) -> tuple[Any, str]:
         found = getattr(scenario, path.root).get(path.key)
     elif path.root in TABLE_OF and path.key is not None:
         table, wanted = TABLE_OF[path.root], str(dataclasses.replace(path, field=None, inner=None))
-        found = next(
-            (row for row in rows_of(scenario, table) if row_path(table, KEYS[table](row)) == wanted), None
-        )
+        first, key_of = path.key.partition(",")[0], KEYS[table]
+        alike = (row for row in rows_of(scenario, table) if key_of(row)[0] == first)
+        found = next((row for row in alike if row_path(table, key_of(row)) == wanted), None)
     if found is None or not field:
         raise unknown_path(str(path), scenario_paths(scenario))
     return found, field
