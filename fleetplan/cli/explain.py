@@ -32,6 +32,14 @@ from fleetplan.cli.ui import mode_options, print_json, progress_for, shows_examp
     help="Prices confirmed by a re-run.",
 )
 @click.option(
+    "--time-limit",
+    default=300.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="For each question; after it no further solve begins, and what is left open is said.",
+)
+@click.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write the plan's report with these answers in it.",
@@ -48,6 +56,7 @@ def command(
     about: tuple[str, ...],
     accelerators: tuple[str, ...],
     confirm: int,
+    time_limit: float,
     html: Path | None,
     as_json: bool,
     quiet: bool,
@@ -71,6 +80,7 @@ def command(
         asked,
         accelerators=accelerators,
         confirm=confirm,
+        time_s=time_limit,
         progress=progress_for(quiet=quiet, as_json=as_json),
     )
     if html is not None:

@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fleetplan.errors import InfeasibleError, UsageError
+import numpy as np
+
+from fleetplan.errors import InfeasibleError, LimitError, UsageError
 from fleetplan.explain.case import Case
+from fleetplan.explain.clock import Clock, left_open
 from fleetplan.explain.first_year import Move, first_year_orders, moves, say_moves
 from fleetplan.inputs.values import with_factor
 from fleetplan.plan.words import money, number
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
     from fleetplan.figures import Figure
     from fleetplan.inputs.scenario import Scenario
+    from fleetplan.solving.linear import LinearSolution
     from fleetplan.solving.result import Result
 
 SCALARS = (
@@ -88,9 +92,14 @@ class Assumptions:
     """Every end that was tried, what turns first, then by what it costs."""
 
     turns: tuple[Turn, ...]
+    left: int = 0
+    """Assumed figures that the clock left untried."""
 
     def lines(self) -> list[str]:
         """Say which assumptions turn a decision of the first year."""
+        return [*self._said(), *left_open(self.left, "assumed figures untried")]
+
+    def _said(self) -> list[str]:
         turning = [turn for turn in self.turns if turn.turns]
         tried = len({turn.assumption.path for turn in self.turns})
         if not turning:
@@ -109,14 +118,21 @@ def assumptions(
     result: Result,
     confirm: int = 3,
     progress: Callable[[int, int, str], None] | None = None,
+    clock: Clock | None = None,
 ) -> Assumptions:
-    """Try both ends of every open assumed figure; confirm the ``confirm`` largest turns with whole lots."""
+    """Try both ends of every open assumed figure; confirm the ``confirm`` largest turns with whole lots.
+
+    After the clock no more are tried, and turns that are not confirmed say so by their silence.
+    """
     assert result.x is not None
-    base = relaxation(case.compiled, case.settings)
+    base = case.sweep.base
     before = first_year_orders(case, base.x)
-    found = []
-    tried = candidates(case)
+    found: list[Turn] = []
+    tried, left = candidates(case), 0
     for done, assumption in enumerate(tried):
+        if clock is not None and clock.over:
+            left = len(tried) - done
+            break
         if progress is not None:
             progress(done, len(tried), assumption.subject)
         for end, factor in (("low", assumption.low), ("high", assumption.high)):
@@ -125,9 +141,10 @@ def assumptions(
     ranked = sorted(found, key=lambda t: (not t.turns, -sum(abs(m.by) for m in t.moved), t.assumption.path))
     whole = first_year_orders(case, result.x)
     sure = [
-        _confirmed(case, turn, whole) if turn.turns and i < confirm else turn for i, turn in enumerate(ranked)
+        _confirmed(case, turn, whole, clock) if turn.turns and i < confirm else turn
+        for i, turn in enumerate(ranked)
     ]
-    return Assumptions(tuple(sorted(sure, key=lambda t: not t.turns)))
+    return Assumptions(tuple(sorted(sure, key=lambda t: not t.turns)), left)
 
 
 def candidates(case: Case) -> list[Assumption]:
@@ -188,15 +205,29 @@ def _turn(
 ) -> Turn:
     try:
         other = changed(case, assumption, factor)
-        solved = relaxation(other.compiled, case.settings)
+        solved = _relaxed(case, other)
     except (InfeasibleError, UsageError):
         return Turn(assumption, end, factor, (), float("inf"))
     found = moves(case, before, first_year_orders(other, solved.x))
     return Turn(assumption, end, factor, tuple(found), solved.objective - cost)
 
 
-def _confirmed(case: Case, turn: Turn, before: dict[str, float]) -> Turn:
-    other = changed(case, turn.assumption, turn.factor)
-    result = other.solve()
+def _relaxed(case: Case, other: Case) -> LinearSolution:
+    """The relaxation of a variant, from the base's basis where only sides, bounds and costs differ."""
+    one, two = case.compiled, other.compiled
+    alike = one.shape == two.shape and np.array_equal(one.index, two.index)
+    if not (alike and np.array_equal(one.start, two.start) and np.array_equal(one.value, two.value)):
+        return relaxation(two, case.settings)
+    return case.sweep.solve(replace(two, start=one.start, index=one.index, value=one.value))
+
+
+def _confirmed(case: Case, turn: Turn, before: dict[str, float], clock: Clock | None) -> Turn:
+    try:
+        if clock is not None:
+            clock.check()
+        other = changed(case, turn.assumption, turn.factor)
+        result = other.solve(clock=clock)
+    except LimitError:
+        return turn
     assert result.x is not None
     return replace(turn, confirmed=tuple(moves(case, before, first_year_orders(other, result.x))))

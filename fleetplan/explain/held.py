@@ -1,18 +1,59 @@
-"""One plan's orders under another plan's inputs: what they would cost, if they are possible at all."""
+"""A plan's orders held: solved again as they are, or put under another plan's inputs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fleetplan.errors import InfeasibleError
-from fleetplan.explain.case import Case
+from fleetplan.explain.case import SIMPLEX, Case
 from fleetplan.explain.compare import Held
+from fleetplan.solving.linear import relaxation
+from fleetplan.solving.result import Result
+from fleetplan.solving.status import Status
 
 if TYPE_CHECKING:
     from fleetplan.plan.plan import Plan
+    from fleetplan.solving.arrays import Floats, Ints
+    from fleetplan.solving.linear import LinearSolution
 
 BOUGHT = ("new", "option", "committed")
+NEAR = 1e-6
+"""Relative distance of two costs that are the same but for rounding."""
+
+
+def solved_again(case: Case, plan: Plan) -> Result:
+    """The plan's own whole lots, with everything else solved again: the plan that was stored.
+
+    A linear solve instead of a search. Where the stored lots do not lead to the stored cost (another
+    version made the plan), the search is made again.
+    """
+    wanted, columns = _lots(plan), case.compiled.columns
+    whole = np.flatnonzero(case.compiled.integer)
+    known = {key for family, key in columns.keys if family == "lots"}
+    stored, bound = plan.manifest.objective_musd, plan.manifest.bound_musd
+    if bound is None or any(key not in known for key, lots in wanted.items() if lots > 0):
+        return case.solve()
+    lots = np.array([float(round(wanted.get(columns.keys[at][1], 0.0))) for at in whole.tolist()])  # type: ignore[call-overload]
+    try:
+        solved = with_lots(case, whole, lots)
+    except InfeasibleError:
+        return case.solve()
+    room = NEAR * max(1.0, abs(stored))
+    if not bound - room <= solved.objective <= stored + room:
+        return case.solve()
+    x = solved.x.copy()
+    x[whole] = lots
+    return Result(Status.OPTIMAL, x, solved.objective, min(bound, solved.objective), "duals")
+
+
+def with_lots(case: Case, whole: Ints, lots: Floats | list[float]) -> LinearSolution:
+    """The best plan with some whole lots; raises ``InfeasibleError`` where there is none."""
+    settings = replace(case.settings, highs={**case.settings.highs, **SIMPLEX})
+    return relaxation(case.compiled.fixed(whole, lots), settings)
 
 
 def hold_decisions(before: Plan, after: Plan) -> Held:

@@ -15,6 +15,7 @@ from fleetplan.periods import QUARTERS_PER_YEAR, Horizon
 
 if TYPE_CHECKING:
     from fleetplan.explain.case import Case
+    from fleetplan.explain.clock import Clock
     from fleetplan.inputs.scenario import Scenario
     from fleetplan.solving.result import Result
 
@@ -40,12 +41,12 @@ class HorizonEffect:
         return [f"{head}, the first year orders {say_moves([m for m in self.moved if m.matters])}."]
 
 
-def horizon_effect(case: Case, result: Result) -> HorizonEffect:
-    """Solve with a year more and compare the first year's orders."""
+def horizon_effect(case: Case, result: Result, clock: Clock | None = None) -> HorizonEffect:
+    """Solve with a year more and compare the first year's orders; ``LimitError`` if the clock ends first."""
     assert result.x is not None
     scenario = longer(case.scenario)
     other = case.with_inputs(scenario)
-    again = other.solve()
+    again = other.solve(clock=clock)
     assert again.x is not None
     found = moves(case, first_year_orders(case, result.x), first_year_orders(other, again.x))
     ends = (case.scenario.horizon.end + -1, scenario.horizon.end + -1)

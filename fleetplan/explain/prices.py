@@ -8,9 +8,11 @@ Two prices answer two questions, and each is labelled:
 * ``plan held``: the same with the whole lots of this plan held; purchases cannot react, so supply and
   budgets are worth nothing there.
 
-The largest are confirmed by solving again with one whole unit more, lots whole. A solve is only
-known to within its gap, so the confirmation is an interval: the value lies between ``bound before -
-cost after`` and ``cost before - bound after``.
+The largest are confirmed by solving again, from the changed input on: the model is made anew with one
+whole unit (one lot) more. A small model is searched again with whole lots; of a large one, whose search
+ends anywhere within a gap that is wider than most values, the two linear solves are made again: this
+plan's lots held, and free. Either way the value with whole lots is known as an interval only: it lies
+between ``bound before - cost after`` and ``cost before - bound after``.
 """
 
 from __future__ import annotations
@@ -20,15 +22,21 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from fleetplan.errors import LimitError
 from fleetplan.explain.case import parts
+from fleetplan.explain.clock import Clock, left_open
+from fleetplan.explain.held import with_lots
+from fleetplan.explain.places_in_files import mw_paths
+from fleetplan.inputs.values import value_at, with_value
 from fleetplan.lifecycle import usable_mw
 from fleetplan.plan.words import join, money
-from fleetplan.solving.linear import Sweep
+from fleetplan.solving.linear import relaxation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fleetplan.explain.case import Case
+    from fleetplan.inputs.scenario import Scenario
     from fleetplan.solving.arrays import Compiled
     from fleetplan.solving.linear import LinearSolution
     from fleetplan.solving.result import Result
@@ -36,6 +44,8 @@ if TYPE_CHECKING:
 Kind = Literal["power", "supply", "budget", "demand", "write-off", "depreciation", "carbon", "vendor"]
 LOOKED_AT = 60
 """Largest prices of power and of supply that are replaced by the worth of a whole unit."""
+SAME = 1e-3
+"""Relative distance of two linear re-runs that are the same but for the accuracy of a solve."""
 NOTHING = 1e-6
 """Values below this (M USD) are rounding."""
 UNIT = {
@@ -68,10 +78,17 @@ class Confirmation:
     """The true value lies between these, by the two proven gaps."""
     relaxed_musd: float
     """Value of the whole unit in the relaxation, as stated."""
+    fresh_relaxed_musd: float | None = None
+    """The same from the changed input on; ``None`` where the search was made again instead."""
+    searched: bool = True
+    """Whether the search with whole lots was made again; else ``observed_musd`` is with this plan's lots."""
 
     @property
     def agrees(self) -> bool:
-        """Whether the value of the whole unit lies in the proven interval."""
+        """Whether the stated value is that of the re-run, or lies in its proven interval."""
+        fresh = self.fresh_relaxed_musd
+        if fresh is not None and abs(fresh - self.relaxed_musd) > max(NOTHING, SAME * self.relaxed_musd):
+            return False
         return self.low_musd - NOTHING <= self.relaxed_musd <= self.high_musd + NOTHING
 
 
@@ -101,6 +118,10 @@ class Value:
             return f"{base}."
         found = self.confirmed
         span = f"{money(found.low_musd)} to {money(found.high_musd)}"
+        if found.agrees and not found.searched:
+            return (
+                f"{base}; re-runs agree; with whole lots anew it is proven to be {span}, by the plan's gap."
+            )
         if found.agrees and found.high_musd - found.low_musd > 2 * found.relaxed_musd:
             return f"{base}; a re-run agrees, but its gap is wider than the value: {span}."
         if found.agrees:
@@ -115,6 +136,8 @@ class Prices:
 
     values: tuple[Value, ...]
     base_musd: float
+    unconfirmed: int = 0
+    """Of the largest values, how many the clock left without a re-run."""
 
     def of(self, kind: Kind) -> list[Value]:
         """Values of one kind, the largest first."""
@@ -131,7 +154,8 @@ class Prices:
             return ["Nothing binds: no limit is worth raising."]
         sites = sorted({value.place[0] for value in power})
         head = f"Power binds at {join(sites)}." if sites else "Power binds nowhere."
-        return [head, *(str(value) for kind in UNIT for value in self.of(kind)[:5])]  # type: ignore[arg-type]
+        said = [str(value) for kind in UNIT for value in self.of(kind)[:5]]  # type: ignore[arg-type]
+        return [head, *said, *left_open(self.unconfirmed, "of the largest values without a re-run")]
 
 
 def prices(
@@ -139,37 +163,41 @@ def prices(
     result: Result,
     confirm: int = 10,
     progress: Callable[[int, int, str], None] | None = None,
+    clock: Clock | None = None,
 ) -> Prices:
     """Price every limit of a solved case; the ``confirm`` largest power and supply values by re-runs.
 
-    ``progress`` hears of each re-run: how many are done, of how many, and what it was.
+    ``progress`` hears of each re-run: how many are done, of how many, and what it was. After the clock
+    no further re-run begins.
     """
     assert result.x is not None
     assert result.objective is not None
     # prices need a corner of the optimum: those of an interior point are arbitrary where rows degenerate
-    sweep = Sweep(case.compiled, case.settings)
-    free = sweep.base
+    free = case.sweep.base
     whole = np.flatnonzero(case.compiled.integer)
     fixed = case.compiled.fixed(whole, np.round(result.x[whole]))
-    held_case, held_sweep = case.with_arrays(fixed), Sweep(fixed, case.settings)
-    held = held_sweep.base
-    worth = ((case, sweep), (held_case, held_sweep))
-    found = sorted(_whole(worth, _values(case, free, held)), key=_rank)
+    held_case = case.with_arrays(fixed)
+    held = held_case.sweep.base
+    found = sorted(_whole((case, held_case), _values(case, free, held)), key=_rank)
     chosen = [v for v in found if v.kind in ("power", "supply")]
     largest = sorted(chosen, key=lambda v: (-v.may_change_musd, v.place))[:confirm]
-    confirmed = {}
+    confirmed: dict[int, Value] = {}
     for done, value in enumerate(largest):
         if progress is not None:
             progress(done, len(largest), str(value.place))
-        confirmed[value.row] = replace(value, confirmed=_confirm(case, result, value))
-    return Prices(tuple(confirmed.get(v.row, v) for v in found), result.objective)
+        try:
+            confirmed[value.row] = replace(value, confirmed=rerun(case, result, value, clock or Clock()))
+        except LimitError:
+            break
+    left = len(largest) - len(confirmed)
+    return Prices(tuple(confirmed.get(v.row, v) for v in found), result.objective, left)
 
 
 def _rank(value: Value) -> tuple[str, float, tuple[str, ...]]:
     return value.kind, -value.may_change_musd, value.place
 
 
-def _whole(worth: tuple[tuple[Case, Sweep], tuple[Case, Sweep]], values: Iterable[Value]) -> Iterator[Value]:
+def _whole(cases: tuple[Case, Case], values: Iterable[Value]) -> Iterator[Value]:
     """Replace the price of power and supply by what one whole unit more saves in the relaxation.
 
     The largest prices of each kind are looked at; a whole unit is never worth more than its price, so
@@ -182,15 +210,15 @@ def _whole(worth: tuple[tuple[Case, Sweep], tuple[Case, Sweep]], values: Iterabl
             yield from own
             continue
         for value in own[:LOOKED_AT]:
-            free, held = (_saved(case, sweep, value) for case, sweep in worth)
+            free, held = (_saved(case, value) for case in cases)
             if max(free, held) > NOTHING:
                 yield replace(value, may_change_musd=free, held_musd=held)
         yield from own[LOOKED_AT:]
 
 
-def _saved(case: Case, sweep: Sweep, value: Value) -> float:
+def _saved(case: Case, value: Value) -> float:
     """What one whole unit (one lot) more saves, per unit; a warm re-solve."""
-    saved = sweep.base.objective - sweep.solve(_raised(case, value)).objective
+    saved = case.sweep.base.objective - case.sweep.solve(_raised(case, value)).objective
     return max(0.0, saved / value.together)
 
 
@@ -262,14 +290,47 @@ def _raised(case: Case, value: Value) -> Compiled:
     return changed.with_rhs([row], lower=[case.compiled.row_lower[row] + share])
 
 
-def _confirm(case: Case, before: Result, value: Value) -> Confirmation:
-    """Make the plan again with one whole unit (one lot) more."""
-    after = case.with_arrays(_raised(case, value)).solve()
+def rerun(case: Case, before: Result, value: Value, clock: Clock) -> Confirmation:
+    """Make the model again from the input with one whole unit (one lot) more, and solve it."""
+    clock.check()
+    after = case.with_inputs(more_of(case.scenario, value))
+    if case.is_large:
+        return _held_and_free(case, before, value, after)
+    found = after.solve(clock=clock)
+    assert found.objective is not None
+    return _confirmation(before, value, found.objective, found.bound)
+
+
+def more_of(scenario: Scenario, value: Value) -> Scenario:
+    """The inputs with one more megawatt in a hall, or one more lot of a supply."""
+    if value.kind == "power":
+        period = next(p for p in scenario.horizon if p.name == value.place[1])
+        for path, before in mw_paths(scenario, value.where, period):
+            scenario = with_value(scenario, path, before + 1.0)
+        return scenario
+    path = f"supply[{value.place[0]},{value.place[1]}].max_racks"
+    return with_value(scenario, path, value_at(scenario, path) + round(value.together))
+
+
+def _held_and_free(case: Case, before: Result, value: Value, after: Case) -> Confirmation:
+    """Two linear solves of the changed model: with this plan's lots, and without whole lots at all."""
+    assert before.x is not None
     assert before.objective is not None
-    assert after.objective is not None
-    low = before.bound - after.objective if np.isfinite(before.bound) else -np.inf
-    high = before.objective - after.bound if np.isfinite(after.bound) else np.inf
-    observed, least, most = (x / value.together for x in (before.objective - after.objective, low, high))
+    columns = case.compiled.columns.keys
+    lots = {columns[at]: float(round(before.x[at])) for at in np.flatnonzero(case.compiled.integer).tolist()}
+    whole = np.flatnonzero(after.compiled.integer)
+    held = with_lots(after, whole, [lots.get(after.compiled.columns.keys[at], 0.0) for at in whole.tolist()])
+    free = relaxation(after.compiled, after.settings).objective
+    made = _confirmation(before, value, held.objective, free)
+    fresh = max(0.0, (case.sweep.base.objective - free) / value.together)
+    return replace(made, fresh_relaxed_musd=fresh, searched=False)
+
+
+def _confirmation(before: Result, value: Value, cost: float, bound: float) -> Confirmation:
+    assert before.objective is not None
+    low = before.bound - cost if np.isfinite(before.bound) else -np.inf
+    high = before.objective - bound if np.isfinite(bound) else np.inf
+    observed, least, most = (x / value.together for x in (before.objective - cost, low, high))
     return Confirmation(observed, least, most, value.may_change_musd)
 
 

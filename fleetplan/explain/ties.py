@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fleetplan.explain.case import parts
+from fleetplan.explain.clock import left_open
 from fleetplan.periods import Quarter
 from fleetplan.plan.words import join, money, number
 from fleetplan.solving.linear import Sweep
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleetplan.explain.case import Case
+    from fleetplan.explain.clock import Clock
     from fleetplan.solving.arrays import Compiled, Floats
     from fleetplan.solving.result import Result
 
@@ -74,6 +76,8 @@ class Ties:
     over_musd: float
     """How much more than this plan that is."""
     orders: tuple[OrderRange, ...]
+    left: int = 0
+    """Orders that the clock left without a range."""
 
     def lines(self) -> list[str]:
         """Say what is forced and what is a tie."""
@@ -85,6 +89,7 @@ class Ties:
         return [
             *lines,
             *(f"  tie: {order}" for order in sorted(free, key=lambda o: (o.delivery, o.accelerator))),
+            *left_open(self.left, "orders whose range is not known"),
         ]
 
 
@@ -95,8 +100,9 @@ def ties(
     quarters: int = 4,
     whole: int = 0,
     progress: Callable[[int, int, str], None] | None = None,
+    clock: Clock | None = None,
 ) -> Ties:
-    """Range of each order delivered in the first ``quarters`` quarters.
+    """Range of each order delivered in the first ``quarters`` quarters; after the clock no more of them.
 
     ``within_musd`` is how much more a plan may cost (the proven gap if not given); ``whole`` is the
     number of widest ranges whose ends are sought with whole lots (two solves each).
@@ -110,6 +116,8 @@ def ties(
     groups = _groups(case, quarters)
     settled, sweep = _settled(case), None
     for done, ((accelerator, delivery), weights) in enumerate(sorted(groups.items())):
+        if clock is not None and clock.over:
+            break
         if progress is not None:
             progress(done, len(groups), f"{accelerator} for {delivery}")
         racks = float(weights @ result.x)
@@ -122,7 +130,7 @@ def ties(
     widest = sorted((o for o in found if not o.forced), key=lambda o: (o.low - o.high, o.accelerator))
     chosen = {(o.accelerator, o.delivery) for o in widest[:whole]}
     orders = [_sought(case, near, o, groups) if (o.accelerator, o.delivery) in chosen else o for o in found]
-    return Ties(result.objective + over, over, tuple(orders))
+    return Ties(result.objective + over, over, tuple(orders), len(groups) - len(found))
 
 
 def _within(compiled: Compiled, limit: float) -> Compiled:

@@ -1,77 +1,24 @@
-"""Why an accelerator was not bought, and at what price, speed or power it would be.
-
-Entry is found by solving again with one thing changed for the accelerator in all quarters, and
-halving the interval until its ends are within a hundredth of each other; both ends are real solves
-with whole lots. The relaxation, which is quick, says where to look first.
-"""
+"""Why an accelerator was not bought: what is cheaper, and where it would enter."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from fleetplan import money as rules
-from fleetplan.explain.case import WHOLE, Case, parts
-from fleetplan.inputs.values import with_factor
+from fleetplan.errors import LimitError
+from fleetplan.explain.case import WHOLE, Case
+from fleetplan.explain.clock import Clock
+from fleetplan.explain.entry import FURTHEST, LEVERS, Entry, Lever, find_entry, times
 from fleetplan.periods import HOURS_PER_YEAR
-from fleetplan.plan.evidence import price_figure
 from fleetplan.plan.words import join, number
-from fleetplan.solving.linear import relaxation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleetplan.inputs.scenario import Scenario
     from fleetplan.solving.result import Result
 
-Lever = Literal["price", "speed", "power"]
-LEVERS: tuple[Lever, ...] = ("price", "speed", "power")
-CLOSE = 1.01
-"""The two ends of an entry are within this ratio."""
-FURTHEST = 64.0
-"""No entry is looked for beyond this factor."""
-GAP = 1e-4
-"""Proven gap of the solves that look for an entry: a tie would hide it."""
 SECONDS_PER_YEAR = HOURS_PER_YEAR * 3600
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One solve: the factor on the input, and the racks bought beyond the commitments."""
-
-    factor: float
-    racks: float
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Where an accelerator enters by one lever; the factor multiplies the input as it stands."""
-
-    lever: Lever
-    enters: Trial | None
-    """The nearest solve in which it is bought; ``None`` where none was found."""
-    stays_out: Trial
-    """The nearest solve in which it is not."""
-    unit: str
-    today: float
-    """The input as it stands: M USD per rack, 1 for speed, facility kW per rack."""
-    reached: bool | None
-    """Whether the stated interval of the input reaches the entry; ``None`` without an interval."""
-
-    def __str__(self) -> str:
-        """Say where it enters."""
-        if self.enters is None:
-            return f"no {self.lever} brings it in, not even {_times(self.stays_out.factor)} today's"
-        value, out = self.today * self.enters.factor, self.today * self.stays_out.factor
-        reach = {True: "; its range reaches that", False: "; its range does not reach that", None: ""}
-        racks = number(self.enters.racks)
-        return (
-            f"it enters at {_said(self.lever, value, self.unit)} (confirmed: {racks} racks; "
-            f"at {_said(self.lever, out, self.unit)} none){reach[self.reached]}"
-        )
 
 
 @dataclass(frozen=True)
@@ -95,9 +42,15 @@ class WhyNot:
     costs: tuple[UnitCost, ...]
     """For the workload on which it compares best: its cost first, then those that are cheaper."""
     entries: tuple[Entry, ...]
+    left: tuple[Lever, ...] = ()
+    """Levers that the clock left unanswered."""
 
     def lines(self) -> list[str]:
         """Say why not, and when it would."""
+        open_ = [f"  Not finished in the time given: its entry by {join(list(self.left))}."]
+        return [*self._said(), *(open_ if self.left else ())]
+
+    def _said(self) -> list[str]:
         name = self.accelerator
         if self.bought > WHOLE:
             return [f"{name} is bought: {number(self.bought)} racks beyond the commitments."]
@@ -114,7 +67,7 @@ class WhyNot:
             lines.append(f"  On {own.workload} it costs {cost}{rest}.")
         if self.entries and all(entry.enters is None for entry in self.entries):
             tried = join([entry.lever for entry in self.entries])
-            far = f"{_times(FURTHEST)} or {_times(1 / FURTHEST)} today's"
+            far = f"{times(FURTHEST)} or {times(1 / FURTHEST)} today's"
             return [*lines, f"  No change of {tried} alone brings it in, not even {far}."]
         return [*lines, *(f"  By {entry.lever}, {entry}." for entry in self.entries)]
 
@@ -125,18 +78,26 @@ def why_not(
     accelerator: str,
     levers: tuple[Lever, ...] = LEVERS,
     progress: Callable[[int, int, str], None] | None = None,
+    clock: Clock | None = None,
 ) -> WhyNot:
-    """Answer why an accelerator is not in a solved plan; each lever takes a handful of solves."""
+    """Answer why an accelerator is not in a solved plan; each lever takes a handful of solves.
+
+    Levers that the clock leaves unanswered are named.
+    """
     assert result.x is not None
     bought = case.racks_bought(result.x)[accelerator]
     orderable = _orderable(case, accelerator)
-    entries = []
-    if bought <= WHOLE and orderable:
-        for done, lever in enumerate(levers):
-            if progress is not None:
-                progress(done, len(levers), f"{accelerator} by {lever}")
-            entries.append(find_entry(case, accelerator, lever))
-    return WhyNot(accelerator, bought, orderable, tuple(compare_costs(case, accelerator)), tuple(entries))
+    entries: list[Entry] = []
+    left: list[Lever] = []
+    for done, lever in enumerate(levers if bought <= WHOLE and orderable else ()):
+        if progress is not None:
+            progress(done, len(levers), f"{accelerator} by {lever}")
+        try:
+            entries.append(find_entry(case, accelerator, lever, clock))
+        except LimitError:
+            left.append(lever)
+    costs = tuple(compare_costs(case, accelerator))
+    return WhyNot(accelerator, bought, orderable, costs, tuple(entries), tuple(left))
 
 
 def not_bought(case: Case, result: Result) -> list[str]:
@@ -144,135 +105,6 @@ def not_bought(case: Case, result: Result) -> list[str]:
     assert result.x is not None
     bought = case.racks_bought(result.x)
     return [name for name in sorted(bought) if bought[name] <= WHOLE and _orderable(case, name)]
-
-
-def find_entry(case: Case, accelerator: str, lever: Lever) -> Entry:
-    """Find the factor on one input at which an accelerator is first bought."""
-    search = _Search(case, accelerator, lever)
-    enters, out = search.bracket()
-    while enters is not None and _ratio(enters.factor, out.factor) > CLOSE:
-        middle = search.trial((enters.factor * out.factor) ** 0.5)
-        if middle.racks > WHOLE:
-            enters = middle
-        else:
-            out = middle
-    today, unit = _today(case.scenario, accelerator, lever)
-    return Entry(lever, enters, out, unit, today, _reached(case, accelerator, lever, enters))
-
-
-def changed(case: Case, accelerator: str, lever: Lever, factor: float) -> Case:
-    """The case with one accelerator's price, speed or power multiplied in all quarters."""
-    scenario, options = case.scenario, case.options
-    own = options["accelerator"] == accelerator
-    if lever == "price":
-        return case.with_inputs(with_factor(scenario, f"supply[{accelerator},*].price_musd_per_rack", factor))
-    if lever == "speed":
-        columns = ["net_samples_per_s_per_rack"]
-    else:
-        columns = ["provisioned_facility_kw_per_rack", "average_facility_kw_per_rack"]
-        for field in ("facility_fixed_w_per_device", "facility_slope_w_per_cap_w"):
-            scenario = with_factor(scenario, f"accelerators[{accelerator}].{field}", factor)
-    options = options.copy()
-    options.loc[own, columns] *= factor
-    return case.with_inputs(scenario, options)
-
-
-class _Search:
-    """Solves at factors on one input, each at most once."""
-
-    def __init__(self, case: Case, accelerator: str, lever: Lever) -> None:
-        self.case, self.accelerator, self.lever = case, accelerator, lever
-        self.better = 2.0 if lever == "speed" else 0.5
-        """Direction in which the accelerator gets more attractive."""
-        self._at = _priced(case, accelerator) if lever == "price" else None
-        self._trials: dict[float, Trial] = {}
-
-    def at(self, factor: float) -> Case:
-        """The case at a factor; prices only change costs, so that one model serves for all of them."""
-        if self._at is not None:
-            return self._at(factor)
-        return changed(self.case, self.accelerator, self.lever, factor)
-
-    def trial(self, factor: float) -> Trial:
-        """Solve with whole lots."""
-        if factor not in self._trials:
-            case = self.at(factor)
-            result = case.solve(min(GAP, case.settings.gap_rel))
-            assert result.x is not None
-            self._trials[factor] = Trial(factor, case.racks_bought(result.x)[self.accelerator])
-        return self._trials[factor]
-
-    def bracket(self) -> tuple[Trial | None, Trial]:
-        """A factor at which it enters (``None`` if there is none) and one at which it does not.
-
-        They are first sought close to each other, around the entry of the relaxation.
-        """
-        step = CLOSE**0.5 if self.lever == "speed" else CLOSE**-0.5
-        near = self._relaxed_entry()
-        if near is None:
-            return None, self.trial(self.better ** round(math.log2(FURTHEST)))
-        enters, out = self.trial(near), None
-        factor = near
-        while enters.racks <= WHOLE and _ratio(factor, 1.0) <= FURTHEST:
-            out, factor, step = enters, factor * step, step * step
-            enters = self.trial(factor)
-        if enters.racks <= WHOLE:
-            return None, enters
-        factor, step = near, step if out is None else 1.0
-        while out is None:
-            factor, step = factor / step, step * step
-            trial = self.trial(factor)
-            if trial.racks <= WHOLE:
-                out = trial
-            elif (factor < 1.0) == (self.lever == "speed"):
-                return Trial(1.0, trial.racks), Trial(1.0, 0.0)  # bought as it stands: a tie within the gap
-            else:
-                enters = trial
-        return enters, out
-
-    def _relaxed_entry(self) -> float | None:
-        """Where the relaxation buys it, to within the closeness; ``None`` where it never does."""
-        far = self.better
-        while not self._relaxation_buys(far):
-            if _ratio(far, 1.0) >= FURTHEST:
-                return None
-            far *= self.better
-        near = far / self.better
-        while _ratio(far, near) > CLOSE**0.5:
-            middle = (far * near) ** 0.5
-            far, near = (middle, near) if self._relaxation_buys(middle) else (far, middle)
-        return far
-
-    def _relaxation_buys(self, factor: float) -> bool:
-        case = self.at(factor)
-        x = relaxation(case.compiled, case.settings).x
-        positions = case.compiled.columns.positions("lots")
-        lots = sum(float(x[at]) for key, at in positions.items() if parts(key)[1] == self.accelerator)
-        table = case.model.indices.deliveries.table
-        least = float(table.loc[table["accelerator"] == self.accelerator, "least_lots"].sum())
-        return lots - least > WHOLE / case.lot_racks(self.accelerator)
-
-
-def _priced(case: Case, accelerator: str) -> Callable[[float], Case] | None:
-    """The case at any price factor from two models: all costs are straight lines in the price.
-
-    ``None`` where the price is in a limit too (a budget), so that the matrix changes with it.
-    """
-    one, two = case.compiled, changed(case, accelerator, "price", 2.0).compiled
-    same = (
-        one.shape == two.shape
-        and np.array_equal(one.value, two.value)
-        and np.array_equal(one.index, two.index)
-    )
-    if not same or not np.array_equal(one.row_upper, two.row_upper):
-        return None
-    slope, offset = two.cost - one.cost, two.offset - one.offset
-
-    def at(factor: float) -> Case:
-        cost = one.cost + (factor - 1) * slope
-        return case.with_arrays(one.with_objective(cost, one.offset + (factor - 1) * offset))
-
-    return at
 
 
 def compare_costs(case: Case, accelerator: str) -> list[UnitCost]:
@@ -330,43 +162,3 @@ def _orderable(case: Case, accelerator: str) -> bool:
     table = case.model.indices.deliveries.table
     own = table[table["accelerator"] == accelerator]
     return bool((own["most_lots"] > own["least_lots"]).any())
-
-
-def _today(scenario: Scenario, accelerator: str, lever: Lever) -> tuple[float, str]:
-    if lever == "price":
-        offers = [row for row in scenario.supply if row.accelerator == accelerator and row.max_racks > 0]
-        return min(offers, key=lambda row: row.delivery).price_musd_per_rack, "M USD a rack"
-    if lever == "speed":
-        return 1.0, "times the modelled speed"
-    part = scenario.accelerators[accelerator]
-    cap = part.tdp_w if part.provisioned_cap_w is None else part.provisioned_cap_w
-    return part.facility_kw_per_device(cap) * (part.devices_per_rack or 1), "facility kW a rack"
-
-
-def _reached(case: Case, accelerator: str, lever: Lever, enters: Trial | None) -> bool | None:
-    """Whether the interval of the input goes as far as the entry."""
-    if enters is None:
-        return None
-    if lever == "speed":
-        own = case.options[case.options["accelerator"] == accelerator]
-        return bool(own["high_factor"].max() >= enters.factor) if len(own) else None
-    if lever == "price":
-        figure = price_figure(case.scenario, accelerator)
-    else:
-        figure = case.scenario.accelerators[accelerator].figures.get("facility_slope_w_per_cap_w")
-    if figure is None or figure.low is None or not isinstance(figure.value, int | float) or not figure.value:
-        return None
-    return figure.low / figure.value <= enters.factor
-
-
-def _ratio(one: float, two: float) -> float:
-    return max(one / two, two / one)
-
-
-def _times(factor: float) -> str:
-    """A factor as people say it: 64 times, or 1/64 of."""
-    return f"{factor:.3g} times" if factor >= 1 else f"1/{1 / factor:.3g} of"
-
-
-def _said(lever: Lever, value: float, unit: str) -> str:
-    return f"{value:.4g} {unit}" if lever != "speed" else f"{value:.3g} {unit}"

@@ -11,11 +11,12 @@ from fleetplan.tables import TableSpec, flag, number, text
 
 if TYPE_CHECKING:
     from fleetplan.explain.assumptions import Assumptions, Turn
+    from fleetplan.explain.entry import Entry
     from fleetplan.explain.explanation import Explanation
     from fleetplan.explain.horizon import HorizonEffect
     from fleetplan.explain.prices import Prices, Value
     from fleetplan.explain.ties import Ties
-    from fleetplan.explain.why_not import Entry, WhyNot
+    from fleetplan.explain.why_not import WhyNot
 
 _NAN = float("nan")
 _NO_PLACE = {"site": "", "accelerator": "", "workload": "", "period": ""}

@@ -13,13 +13,16 @@ from fleetplan.errors import UsageError
 from fleetplan.explain import explain, hold_decisions
 from fleetplan.explain.assumptions import Assumption, assumptions, candidates, changed
 from fleetplan.explain.case import Case
+from fleetplan.explain.clock import Clock
 from fleetplan.explain.compare import compare
+from fleetplan.explain.entry import changed as with_lever
+from fleetplan.explain.entry import find_entry, times
 from fleetplan.explain.first_year import first_year_orders
+from fleetplan.explain.held import solved_again
 from fleetplan.explain.horizon import horizon_effect, longer
 from fleetplan.explain.prices import prices
 from fleetplan.explain.ties import ties
-from fleetplan.explain.why_not import changed as with_lever
-from fleetplan.explain.why_not import find_entry, not_bought, unit_cost, why_not
+from fleetplan.explain.why_not import not_bought, unit_cost, why_not
 from fleetplan.inputs.load import load_scenario
 from fleetplan.inputs.scenario import Scenario
 from fleetplan.inputs.values import value_at, with_factor, with_value
@@ -110,6 +113,61 @@ def test_a_value_is_what_one_whole_unit_more_saves_in_the_relaxation() -> None:
         assert worth == pytest.approx(base - more, rel=0.2, abs=1e-3)
 
 
+def test_a_linear_rerun_from_the_changed_input_bears_out_the_stated_value() -> None:
+    """The way of large models, on a small one."""
+    from fleetplan.explain.prices import _held_and_free, more_of
+    from fleetplan.solving.linear import fixed_lp, relaxation
+
+    case, result = solved()
+    assert result.x is not None
+    value = prices(case, result, confirm=0).of("power")[0]
+    after = case.with_inputs(more_of(case.scenario, value))
+    found = _held_and_free(case, result, value, after)
+    assert not found.searched
+    saved = relaxation(case.compiled).objective - relaxation(after.compiled).objective
+    assert found.fresh_relaxed_musd == pytest.approx(saved, abs=1e-5)
+    held = fixed_lp(case.compiled, result.x).objective
+    assert found.observed_musd == pytest.approx(value.held_musd, abs=1e-5 + abs(held - result.objective))
+    assert found.agrees
+    assert "re-runs agree" in str(replace(value, confirmed=found))
+    off = replace(found, relaxed_musd=found.relaxed_musd * 1.01 + 0.01)
+    assert not off.agrees
+
+
+def test_a_stored_plan_is_solved_again_with_its_own_lots() -> None:
+    case, result = solved()
+    plan = plan_of(case, result)
+    again = solved_again(case, plan)
+    assert again.x is not None
+    assert result.x is not None
+    whole = np.flatnonzero(case.compiled.integer)
+    assert np.array_equal(np.round(again.x[whole]), np.round(result.x[whole]))
+    assert again.objective == pytest.approx(result.objective, rel=1e-6)
+    assert again.bound <= result.bound + 1e-6
+    # a plan whose cost is another one is searched for again
+    stranger = replace(plan, manifest=plan.manifest.model_copy(update={"objective_musd": -1e6}))
+    assert solved_again(case, stranger).timings
+
+
+def test_what_the_clock_left_open_is_counted() -> None:
+    case, result = solved()
+    over = Clock.of(0.0)
+    priced = prices(case, result, confirm=2, clock=over)
+    assert priced.unconfirmed == 2
+    assert all(value.confirmed is None for value in priced.values)
+    assert "2 of the largest values without a re-run" in priced.lines()[-1]
+    ranges = ties(case, result, clock=over)
+    assert (ranges.orders, ranges.left > 0) == ((), True)
+    tried = assumptions(case, result, clock=over)
+    assert (tried.turns, tried.left) == ((), len(candidates(case)))
+    reason = why_not(case, result, "mtia-300", levers=("price",), clock=over)
+    assert reason.left == ("price",)
+    assert "its entry by price" in reason.lines()[-1]
+    unanswered = explain(plan_of(case, result), questions=("horizon",), time_s=0.0)
+    assert unanswered.horizon is None
+    assert unanswered.lines() == ["Not answered in the time given: horizon."]
+
+
 def test_what_does_not_bind_is_worth_nothing() -> None:
     case, result = solved()
     found = prices(case, result, confirm=0)
@@ -132,6 +190,33 @@ def test_entry_price_is_right_a_hundredth_either_side() -> None:
         assert again.x is not None
         assert (case.racks_bought(again.x)["mtia-300"] > 0.5) is bought
     assert entry.today == pytest.approx(0.34)
+
+
+def test_entry_of_the_relaxation_brackets_and_is_held_against_whole_lots() -> None:
+    """The way of large models, on a small one: here the solves with whole lots can tell."""
+    from fleetplan.explain.entry import _entry_of_the_relaxation, _Search
+
+    case, _ = solved()
+    found = _entry_of_the_relaxation(_Search(case, "mtia-300", "price", Clock()))
+    exact = find_entry(case, "mtia-300", "price")
+    assert found.enters is not None
+    assert exact.enters is not None
+    assert found.by == "relaxation"
+    assert found.enters.racks > 0.5 >= found.stays_out.racks
+    assert 1.0 < found.stays_out.factor / found.enters.factor <= 1.01
+    assert found.saves_musd is not None
+    assert found.saves_musd > 0
+    assert [trial.factor for trial in found.around] == pytest.approx(
+        [found.enters.factor / 1.01, found.enters.factor * 1.01]
+    )
+    assert found.confirmed is (found.around[0].racks > 0.5 >= found.around[1].racks)
+    assert found.enters.factor == pytest.approx(exact.enters.factor, rel=0.05)
+    assert "by the relaxation" in str(found)
+
+
+def test_far_factors_are_said_as_people_say_them() -> None:
+    assert times(64.0) == "64 times"
+    assert times(1 / 64) == "1/64 of"
 
 
 def test_why_not_names_what_is_cheaper_and_what_cannot_be_ordered() -> None:

@@ -49,7 +49,8 @@ def answers():
     from fleetplan.explain.horizon import HorizonEffect
     from fleetplan.explain.prices import Confirmation, Prices, Value
     from fleetplan.explain.ties import OrderRange, Ties
-    from fleetplan.explain.why_not import Entry, Trial, UnitCost, WhyNot
+    from fleetplan.explain.entry import Entry, Trial
+    from fleetplan.explain.why_not import UnitCost, WhyNot
 
     seen = Confirmation(4.1, 3.9, 4.3, 4.12)
     values = (
