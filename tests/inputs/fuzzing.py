@@ -7,7 +7,7 @@ import io
 import random
 from pathlib import Path
 
-from tests.inputs.faults import SMALL, to_csv
+from tests.inputs.faults import to_csv
 
 WORDS = (
     "", " ", "0", "-1", "1", "1e5", "1e308", "1e-308", "NaN", "inf", "-inf", "1,5", "1.000,0", "1,000", "0x10", "1_000",
@@ -37,8 +37,8 @@ BYTES = (
 
 
 def spoil(rng: random.Random, folder: Path) -> list[str]:
-    """Spoil one to three things in a copy of the small scenario; return what was done and where."""
-    files = sorted(path.name for path in SMALL.iterdir() if path.suffix in {".csv", ".yaml"})
+    """Spoil one to three things in a copy of a scenario; return what was done and where."""
+    files = sorted(path.name for path in folder.iterdir() if path.suffix in {".csv", ".yaml"})
     done = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         path = folder / rng.choice(files)

@@ -1,6 +1,8 @@
 """Spoilt and shaken scenarios all the way to a plan: an audited plan or one of our own errors, nothing else.
 
-``FLEETPLAN_PLAN_FUZZ_CASES`` sets the number of cases (the long form is ``make fuzz``).
+``FLEETPLAN_PLAN_FUZZ_CASES`` sets the number of cases, ``FLEETPLAN_FUZZ_SEED`` the first of their seeds (the
+long form is ``make fuzz``). Nine in ten start from a scenario of three quarters and one workload, which is
+quick; the others from the small scenario.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from pathlib import Path
 from fleetplan.api import optimize
 from fleetplan.errors import AuditError, FleetplanError, SolverError
 from fleetplan.inputs.load import load_scenario
-from tests.inputs.faults import SMALL, to_csv
+from tests.inputs.faults import SMALL, make_tiny, to_csv
 from tests.inputs.fuzzing import spoil
 
 CASES = int(os.environ.get("FLEETPLAN_PLAN_FUZZ_CASES", "20"))
 SEED = int(os.environ.get("FLEETPLAN_FUZZ_SEED", "20261201"))
+LARGER = 10
 LIMIT_S = 30.0
 FACTORS = (0.0, 0.0, 0.1, 0.5, 0.9, 1.1, 2.0, 10.0, 1000.0, 1e-6)
 INTERVAL = ("low", "high", "interval_of", "price_low", "price_high")
@@ -69,12 +72,14 @@ def answer(folder: Path) -> str:
 
 def test_spoilt_and_shaken_scenarios_end_in_an_audited_plan_or_in_our_own_error(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
+    tiny = tmp_path / "tiny"
+    make_tiny(tiny)
     began = time.perf_counter()
     for case in range(CASES):
         rng = random.Random(SEED + case)
         folder = tmp_path / "case"
-        shutil.copytree(SMALL, folder)
-        done = spoil(rng, folder) if case % 4 == 0 else shake(rng, folder)
+        shutil.copytree(SMALL if case % LARGER == 0 else tiny, folder)
+        done = spoil(rng, folder) if case % 4 == 1 else shake(rng, folder)
         try:
             counts[answer(folder)] += 1
         except Exception as error:
