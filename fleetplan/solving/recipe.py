@@ -2,10 +2,11 @@
 
 1. *relaxation*: the linear model, by interior point without crossover when large; its row prices
    give a bound on the whole problem (:mod:`.bound`).
-2. *restricted*: a search among the whole numbers next to the relaxed ones and the columns that are
+2. *neighbour*: a search among the whole numbers next to the relaxed ones and the columns that are
    used or cheap. It is fast and its plan is a plan; its own bound is worth nothing for the whole
    problem, and only ends the search where it shows that no plan in reach is good enough. Then, as
-   *ties*, the same with whole numbers that cost next to nothing more.
+   *restricted*, the same with commitments free to land anywhere, and as *ties*, with whole numbers
+   that cost next to nothing more. Very large problems leave the first of the three out.
 3. *search*: only where the gap to the bound is still too wide: a search over the whole problem, less
    what the bound proves cannot pay off, starting from the plan found.
 
@@ -53,7 +54,8 @@ RESTRICTED_GAP_SHARE = 0.1
 NEAR_GAPS = 4.0
 """Within so many times the gap asked for, the search over the whole problem takes over."""
 NEAR_COLUMNS = 100_000
-"""Above this size the search over the whole problem is slow even when near: ties are tried first."""
+"""Above this size the search over the whole problem is slow even when near: ties are tried first; and
+a search among the very nearest whole numbers ends further from the bound than is asked for."""
 TIE_SHARE = 1e-6
 """The second restricted search also buys what costs less than this share of the objective more."""
 RESTRICTED_NODES = 20
@@ -117,7 +119,7 @@ class _Run:
         if self._restricts():
             if self.start is not None:
                 self._try_guesses()
-            if self.start is not None and not (self.proven or self.stopped_by):
+            if not (self.proven or self.stopped_by or self._very_large):
                 self._search_nearby("neighbour", tie_share=0.0)
             if not (self.proven or self.stopped_by):
                 self._search_nearby("restricted", tie_share=0.0)
@@ -126,9 +128,13 @@ class _Run:
         if not (self.proven or self.stopped_by):
             self._search()
 
+    @property
+    def _very_large(self) -> bool:
+        return self.model.shape[1] > NEAR_COLUMNS
+
     def _nearly_proven(self) -> bool:
         """So near that reduced costs fix most of the whole problem: its own search is quicker."""
-        if self.objective is None or self.model.shape[1] > NEAR_COLUMNS:
+        if self.objective is None or self._very_large:
             return False
         return self.objective - self.bound <= NEAR_GAPS * self.options.allowed_gap(self.objective)
 
