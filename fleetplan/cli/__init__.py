@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleetplan.errors import FleetplanError, Interrupted
+from fleetplan.errors import FleetplanError, Interrupted, SolverError
 from fleetplan.version import __version__
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ VERBS: dict[str, str] = {
     "migrate": "Bring an older scenario to today's form.",
 }
 """Verb and its one line, in the order of ``--help``. Kept here so that help needs no verb's module."""
+
+
+OUT_OF_MEMORY = """The memory of this machine is too small for this scenario. Nothing was written.
+Longer periods later in the horizon (periods: [1, 1, 4] in scenario.yaml), fewer sites or fewer caps make it smaller.
+exit 8"""
 
 
 class VerbGroup(click.Group):
@@ -107,6 +112,9 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        click.echo(OUT_OF_MEMORY, err=True)
+        sys.exit(SolverError.exit_code)
     except FleetplanError as error:
         click.echo(str(error), err=True)
         if error.exit_code != Interrupted.exit_code:
