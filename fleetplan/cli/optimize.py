@@ -120,9 +120,14 @@ def command(
 def _store_at_once(
     plan: Plan, target: Path, formats: tuple[str, ...], progress: Progress
 ) -> tuple[Path, bool]:
-    """Store the plan; Ctrl-C leaves out the reports, never the plan. The folder, and whether it did."""
+    """Store the plan; Ctrl-C leaves out the reports, never the plan. The folder, and whether it did.
+
+    So it is where the solve was stopped by it.
+    """
     from fleetplan.plan.store import MANIFEST, write_plan
 
+    if plan.manifest.status == "interrupted":
+        return write_plan(plan, target), True  # who stopped the solve waits for no reports
     try:
         return store(plan, target, formats, progress), False
     except KeyboardInterrupt:
@@ -193,7 +198,7 @@ def _tell_if_stopped(plan: Plan, folder: Path, *, left_out: bool) -> None:
         near = "nothing is proven of it" if gap is None else f"proven to within {gap:.2%}"
         said.append(f"Stopped early: {where} holds the best plan so far, {near}.")
     if left_out:
-        said.append(f"Stopped before the reports: 'fleetplan report {where}' writes them.")
+        said.append(f"The reports are left out: 'fleetplan report {where}' writes them.")
     if said:
         raise Interrupted(" ".join(said))
 

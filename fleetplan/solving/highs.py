@@ -25,6 +25,8 @@ from fleetplan.solving.status import Status, needs_report, status_of_highs
 
 POLL_S = 0.1
 HEARTBEAT_S = 1.0
+USER_GRACE_S = 3.0
+"""A person who stops a run waits no longer than this for HiGHS, which at the root of a search does not listen."""
 FEASIBLE = 2
 """HiGHS' ``primal_solution_status`` of a feasible solution."""
 
@@ -217,8 +219,8 @@ class Session:
         ``enough`` gets the same, at each point where HiGHS can be stopped, and may end a search;
         it must be quick and depend on nothing else, so that runs repeat.
 
-        A run that does not come back ``grace_s`` after it was told to stop is left alone in its
-        thread; the plan that its callbacks showed last is what remains.
+        A run that does not come back ``grace_s`` after it was told to stop (a few seconds after
+        Ctrl-C) is left alone in its thread; the plan that its callbacks showed last is what remains.
         """
         if self._lost:
             raise SolverError("this HiGHS session did not come back from an earlier run")
@@ -271,7 +273,7 @@ class Session:
         finally:
             if not done.is_set():
                 watch.stopped_by = watch.stopped_by or "user"
-                self._lost = not done.wait(0.0 if self._lost else grace_s)
+                self._lost = not done.wait(0.0 if self._lost else min(grace_s, USER_GRACE_S))
 
     def _wait(self, done: threading.Event, watch: _Watch, grace_s: float) -> bool:
         """Whether HiGHS came back; notices the clock and Ctrl-C."""
@@ -285,7 +287,8 @@ class Session:
                 watch.stopped_by = watch.stopped_by or "user"
             if watch.expired():
                 told_to_stop = min(told_to_stop, time.perf_counter())
-                if time.perf_counter() - told_to_stop > grace_s:
+                patience = grace_s if watch.stopped_by == "time" else min(grace_s, USER_GRACE_S)
+                if time.perf_counter() - told_to_stop > patience:
                     self._lost = True
                     return False
 
