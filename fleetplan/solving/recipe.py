@@ -16,8 +16,7 @@ Small problems go to step 3 at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -33,7 +32,7 @@ from fleetplan.solving.options import OptionValue, SolveOptions
 from fleetplan.solving.result import BoundSource, Result, require_plan
 from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import around, with_whole_limits, within_reach
-from fleetplan.solving.warm import Guess, Start, held, next_to, run_from
+from fleetplan.solving.warm import Start, held, next_to, run_from
 
 __all__ = ["Listener", "Result", "require_plan", "solve"]
 
@@ -179,39 +178,25 @@ class _Run:
 
     def _try_guesses(self) -> None:
         """Whole numbers guessed from the relaxed plan, each completed by a linear solve."""
-        for x, guess in self._guesses():
-            self._complete(x, guess)
-            if self.proven or self.stopped_by:
-                return
-
-    def _guesses(self) -> Iterator[tuple[Floats, Guess]]:
-        """Each guess at once; then in two halves, the second from what is best after the first."""
         assert self.start is not None
         assert self.relaxed is not None
         assert self.relaxed.x is not None
-        if self.start.rounder is None:
-            return
-        for guess in self.start.rounder(self.model, self.relaxed.x):
-            yield self.relaxed.x, guess
-            first = held(self.model, guess, later=False)
-            again = self._timed("guess", lambda first=first: self._linear(first)).x  # type: ignore[misc]
-            if again is not None:
-                yield again, next(iter(self.start.rounder(first, again)))
+        for x in self.start.rounder(self.model, self.relaxed.x) if self.start.rounder else ():
+            self._complete(x)
+            if self.proven or self.stopped_by:
+                return
 
-    def _linear(self, model: Compiled) -> Outcome:
+    def _complete(self, guess: Floats) -> None:
+        """The best plan with the guessed whole numbers, among columns used or cheap in the relaxed plan."""
+        assert self.relaxed is not None
+        assert self.relaxed.x is not None
+        reduced = self._prices().reduced_cost
+        near = held(self.model, around(self.model, self.relaxed.x, reduced, cheapest=CHEAPEST), guess)
+        listener = self._listener("guess")
         self._report("guess", np.inf, -np.inf)
-        return run_relaxation(model, self.options, self._time_left(), listener=self._listener("guess"))
-
-    def _complete(self, x: Floats, guess: Guess) -> None:
-        """The best plan with the guessed whole numbers, among columns used or cheap at ``x``."""
-        near = around(self.model, x, self._prices().reduced_cost, cheapest=CHEAPEST)
-        low, high = self.model.col_lower, self.model.col_upper
-        own = replace(
-            near,
-            col_lower=np.where(near.integer, low, near.col_lower),
-            col_upper=np.where(near.integer, high, near.col_upper),
+        outcome = self._timed(
+            "guess", lambda: run_relaxation(near, self.options, self._time_left(), listener=listener)
         )
-        outcome = self._timed("guess", lambda: self._linear(held(own, guess, later=True)))
         self._note(outcome)
         self._keep(outcome)
         if self.x is not None:

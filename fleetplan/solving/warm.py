@@ -21,7 +21,7 @@ from fleetplan.solving.tighten import with_whole_limits
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from fleetplan.solving.arrays import Bools, Compiled, Floats, Key
+    from fleetplan.solving.arrays import Compiled, Floats, Key
     from fleetplan.solving.options import SolveOptions
 
 ITERATIONS_PER_ROW = 1.0
@@ -33,14 +33,6 @@ _LOWER = int(highspy.HighsBasisStatus.kLower)
 
 
 @dataclass(frozen=True)
-class Guess:
-    """Whole numbers to try; those that are ``later`` follow best once the others are held."""
-
-    x: Floats
-    later: Bools
-
-
-@dataclass(frozen=True)
 class Start:
     """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers.
 
@@ -49,13 +41,13 @@ class Start:
 
     columns: Mapping[Key, int]
     rows: Mapping[Key, int]
-    rounder: Callable[[Compiled, Floats], Iterable[Guess]] | None = None
+    rounder: Callable[[Compiled, Floats], Iterable[Floats]] | None = None
 
 
 def make_start(
     compiled: Compiled,
     options: SolveOptions,
-    rounder: Callable[[Compiled, Floats], Iterable[Guess]] | None = None,
+    rounder: Callable[[Compiled, Floats], Iterable[Floats]] | None = None,
 ) -> Start:
     """Solve the linear relaxation to a basis. Raises as :func:`.linear.relaxation` does.
 
@@ -108,11 +100,12 @@ def next_to(compiled: Compiled, x: Floats) -> Compiled:
     return replace(compiled, col_lower=lower, col_upper=upper)
 
 
-def held(compiled: Compiled, guess: Guess, *, later: bool) -> Compiled:
-    """The linear model with the guessed whole numbers held: all, or all but those that are later."""
-    place = np.flatnonzero(compiled.integer if later else compiled.integer & ~guess.later)
-    values = np.clip(np.round(guess.x[place]), compiled.col_lower[place], compiled.col_upper[place])
-    return compiled.fixed(place, values)
+def held(compiled: Compiled, near: Compiled, guess: Floats) -> Compiled:
+    """The model ``near`` with all whole numbers held at a guess, within what ``compiled`` allows."""
+    place = np.flatnonzero(compiled.integer)
+    return near.fixed(
+        place, np.clip(np.round(guess[place]), compiled.col_lower[place], compiled.col_upper[place])
+    )
 
 
 def _basis(start: Start, compiled: Compiled) -> highspy.HighsBasis:

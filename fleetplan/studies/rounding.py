@@ -16,32 +16,29 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fleetplan.solving.warm import Guess
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleetplan.solving.arrays import Bools, Compiled, Floats, Ints
+    from fleetplan.solving.arrays import Compiled, Floats, Ints
 
 DUST = 1e-6
 """Distance from a whole number, or from a limit in MW, that counts as none."""
 LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
 """Families of the planning model that say what a lot draws, where and when."""
+GENEROUS = (0.5, 0.35, 0.2)
+"""Parts of a lot from which a delivery gets one more; each is one guess."""
 MOST_CHAINS = 30
 """Moves that are tried together with a second one."""
 MOST_MOVES = 60
 """Lots moved or dropped in one hall before it is left as it is."""
 
 
-def whole_lots(compiled: Compiled, x: Floats) -> Iterator[Guess]:
-    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind.
-
-    What lands in the second half of the plan is later: it is best decided when the first half is known.
-    """
+def whole_lots(compiled: Compiled, x: Floats) -> Iterator[Floats]:
+    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind."""
     place = _Halls(compiled, x)
     if not place.load:
         return
-    for generous in (0.5, 0.35):
+    for generous in GENEROUS:
         yield _Rounding(compiled, x, place, generous).made()
 
 
@@ -167,8 +164,8 @@ class _Rounding:
             for column in group.columns:
                 self.of[column].append(group)
 
-    def made(self) -> Guess:
-        """The rounded values, and what is in doubt about them."""
+    def made(self) -> Floats:
+        """The rounded values."""
         for group in self.place.groups:
             for _ in range(int(max(0.0, group.least - self._sum(group)))):
                 free = [c for c in group.columns if self._may_grow(c)]
@@ -179,15 +176,7 @@ class _Rounding:
         for hall in [*range(len(self.left))] * 2:
             self._relieve(hall)
         self._fill()
-        return Guess(self.n, self._later())
-
-    def _later(self) -> Bools:
-        """Lots that land in the second half of the plan."""
-        later = np.zeros(len(self.n), dtype=bool)
-        half = self.left.shape[1] // 2
-        for column, (_, mw) in self.place.load.items():
-            later[column] = not mw[:half].any()
-        return later
+        return self.n
 
     def _relieve(self, hall: int) -> None:
         """Drop lots that need not come, or move lots elsewhere, until the hall has power for the rest."""
