@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fleetplan.api import DEFAULT_GAP
 from fleetplan.cli.ui import print_frame, print_json
 from fleetplan.errors import InputError, UsageError
 
@@ -29,7 +30,7 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--gap",
-            default=0.001,
+            default=DEFAULT_GAP,
             show_default=True,
             type=click.FloatRange(min=0),
             help="Proven distance from the best plan, as a share of its cost, for every plan of the study.",

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 STOCHASTIC, MIDDLE = "for all futures", "for the middle case"
 NEVER = float("inf")
+JOINED_COLUMNS = 150_000
+"""Futures with more columns together are solved one by one: joined, their relaxation alone takes longer."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,18 @@ class _Maker:
         scenarios = [changed(workshop.base, one.case) for one in tree.futures]
         self.orderings = [with_orders(workshop.problem(scenario)) for scenario in scenarios]
         self.shares = [one.probability for one in tree.futures]
+        self.tried: dict[tuple[int, tuple[object, ...]], Result] = {}
+
+    @property
+    def apart(self) -> bool:
+        """Whether the futures are too large to be one model: then each is solved by itself."""
+        size = sum(one.compiled.shape[1] for one in self.orderings)
+        return size > JOINED_COLUMNS and len(self.tree.reveals) == 1
 
     def made(self, *, regrets: bool) -> Commitment:
         known = [self._known(i) for i in range(len(self.orderings))]
+        if self.apart:
+            return self._made_apart(known)
         joined, solution = self._joined()
         held = self._middle()
         middle = self._held_jointly(joined, held) if len(self.tree.reveals) > 1 else None
@@ -159,6 +170,24 @@ class _Maker:
         return Commitment(
             self.tree, self.risk, self._now(early), _regret_frame(table, least, self.tree), tuple(costs),
             tuple(least), score, bound, max(middle_score, score), plans, self.seconds,
+        )  # fmt: skip
+
+    def _made_apart(self, known: list[Result]) -> Commitment:
+        """Early orders near the mean of what each future would order, held in all of them."""
+        early = [self._early(_values(result), i) for i, result in enumerate(known)]
+        agreed = agreed_orders(self.orderings, self.shares, early)
+        candidates = {STOCHASTIC: agreed, MIDDLE: self._middle()}
+        table = {name: self._follow(orders) for name, orders in candidates.items()}
+        best = self._best(table)
+        costs = table[best]
+        least = [min(_objective(r), *(row[i] for row in table.values())) for i, r in enumerate(known)]
+        score = _score(costs, self.tree, self.risk)
+        bound = min(score, _score([min(r.bound, _objective(r)) for r in known], self.tree, self.risk))
+        plans = self._plans(candidates[best], None)
+        return Commitment(
+            self.tree, self.risk, self._now(candidates[best]), _regret_frame(table, least, self.tree),
+            tuple(costs), tuple(least), score, bound,
+            max(_score(table[MIDDLE], self.tree, self.risk), score), plans, self.seconds,
         )  # fmt: skip
 
     def _known(self, future: int) -> Result:
@@ -198,6 +227,12 @@ class _Maker:
         return require_plan(result)
 
     def _try(self, name: str, ordering: Ordering, held: Orders | None) -> Result:
+        key = (id(ordering), tuple(sorted((held or {}).items())))
+        if key not in self.tried:
+            self.tried[key] = self._with_orders(name, ordering, held)
+        return self.tried[key]
+
+    def _with_orders(self, name: str, ordering: Ordering, held: Orders | None) -> Result:
         compiled = ordering.compiled
         if held:
             places = {key: int(c) for key, c in zip(ordering.keys(), ordering.orders["column"], strict=True)}
@@ -286,6 +321,33 @@ def _as_result(ordering: Ordering, x: Floats) -> Result:
     from fleetplan.solving.result import Result as Made
 
     return Made(Status.OPTIMAL, x, ordering.compiled.objective(x), -np.inf, "none")
+
+
+def _values(result: Result) -> Floats:
+    assert result.x is not None
+    return result.x
+
+
+def agreed_orders(
+    orderings: Sequence[Ordering], shares: Sequence[float], early: Sequence[Orders]
+) -> dict[tuple[str, str], float]:
+    """The rounded mean of the futures' orders, within what is committed and can be had in all of them."""
+    agreed = {}
+    for key in sorted({key for orders in early for key in orders}):
+        mean = sum(p * orders.get(key, 0.0) for p, orders in zip(shares, early, strict=True))
+        limits = [_limits(ordering, key) for ordering in orderings]
+        least, most = max(low for low, _ in limits), min(high for _, high in limits)
+        agreed[key] = float(max(least, min(most, round(mean))))
+    return agreed
+
+
+def _limits(ordering: Ordering, key: tuple[str, str]) -> tuple[float, float]:
+    """Lots of a delivery that are committed, and that can be had."""
+    rows, compiled = ordering.compiled.rows, ordering.compiled
+    row = rows.positions("supply").get(key)
+    most = float("inf") if row is None else float(compiled.row_upper[row])
+    own = [float(n) for k, n in zip(ordering.keys(), ordering.orders["committed"], strict=True) if k == key]
+    return max(own, default=0.0), float(np.floor(most + 1e-9))
 
 
 def _objective(result: Result) -> float:
