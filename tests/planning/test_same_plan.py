@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from fleetplan.inputs.load import load_scenario
+from fleetplan.plan.tables import extract
 from fleetplan.planning import build_model
 from fleetplan.solving.compile import compile_model
 from tests.planning.random_worlds import random_world
@@ -60,6 +62,17 @@ def test_shuffled_rows_give_the_same_plan():
     plan, other = best(world, table), best(*shuffled(world, table, 1))
     for name, frame in plan.tables.items():
         assert frame.equals(other.tables[name]), name
+
+
+def test_a_solution_reads_the_same_without_pyomos_objects():
+    plan = best(*random_world(5))
+    light, compiled = plan.model.light(), plan.compiled.detached()
+    assert light.pyomo is None
+    assert plan.model.pyomo is not None
+    tables = extract(light, compiled, plan.x)
+    for name, frame in plan.tables.items():
+        assert frame.equals(tables[name]), name
+    assert np.array_equal(light.second_objective(), plan.model.second_objective())
 
 
 def test_another_hash_seed_gives_the_same_model():
