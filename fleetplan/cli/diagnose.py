@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument("scenario")
 @click.option(
     "--time-limit",
-    default=150.0,
+    default=180.0,
     show_default=True,
     type=click.FloatRange(min=0),
     metavar="SECONDS",

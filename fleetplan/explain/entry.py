@@ -105,14 +105,17 @@ class Entry:
         return f" ({'confirmed: ' if self.confirmed else 'with whole lots '}{said}{why})"
 
 
-def find_entry(case: Case, accelerator: str, lever: Lever, clock: Clock | None = None) -> Entry:
+def find_entry(
+    case: Case, accelerator: str, lever: Lever, clock: Clock | None = None, *, whole: bool = True
+) -> Entry:
     """Find the factor on one input at which an accelerator is first bought.
 
+    ``whole`` asks of a large model for solves with whole lots too, on either side of the entry.
     Raises ``LimitError`` where the clock ends before there is an answer.
     """
     search = _Search(case, accelerator, lever, clock or Clock())
     if case.is_large:
-        return _entry_of_the_relaxation(search)
+        return _entry_of_the_relaxation(search, whole=whole)
     enters, out = search.bracket()
     while enters is not None and _ratio(enters.factor, out.factor) > CLOSE:
         middle = search.trial((enters.factor * out.factor) ** 0.5)
@@ -123,7 +126,7 @@ def find_entry(case: Case, accelerator: str, lever: Lever, clock: Clock | None =
     return search.entry(enters, out)
 
 
-def _entry_of_the_relaxation(search: _Search) -> Entry:
+def _entry_of_the_relaxation(search: _Search, *, whole: bool = True) -> Entry:
     """Where the relaxation buys it first, and what solves with whole lots do a hundredth either side."""
     near = search.relaxed_entry()
     if near is None:
@@ -133,7 +136,7 @@ def _entry_of_the_relaxation(search: _Search) -> Entry:
     enters, out = Trial(near, search.relaxed_racks(near)), Trial(outside, search.relaxed_racks(outside))
     saves = search.relaxed_saving(near * inward)
     around: list[Trial] = []
-    for factor in (near * inward, near / inward):
+    for factor in (near * inward, near / inward) if whole else ():
         try:
             around.append(search.trial(factor))
         except LimitError:

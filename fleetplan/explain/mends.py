@@ -170,13 +170,20 @@ def _fewer_commitments(question: Question) -> Mend | None:
     weights = rows_of(case, "committed", "odd_racks")
     for index, row in case.compiled.rows.positions("committed").items():
         weights[row] = float(case.lot_racks(parts(index)[0]))
-    found = None if question.has_plan(case) else question.relief(case, weights)
+    found = None if changes and question.has_plan(case) else question.relief(case, weights)
     if found is None and not changes:
         return None
-    changes = _spared(question, [*changes, *_fewer_racks(case, found.reliefs if found else ())])
+    alone = found if not changes else None  # whose bound speaks of all that changes
+    changes = [*changes, *_fewer_racks(case, found.reliefs if found else ())]
+    if not case.is_large:  # of a large one whole lots do: each trial takes a minute
+        changes, alone = _spared(question, changes), None
     words = [f"{racks_of(c.before - c.after)} less committed in {c.path.partition('.')[0]}" for c in changes]
     total = sum(change.before - change.after for change in changes)
-    return _judged(question, "commitments", tuple(changes), total, "racks", _few(words)) if changes else None
+    return (
+        _judged(question, "commitments", tuple(changes), total, "racks", _few(words), alone)
+        if changes
+        else None
+    )
 
 
 def _fewer_racks(case: Case, reliefs: tuple[Relief, ...]) -> list[Change]:

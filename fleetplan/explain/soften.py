@@ -26,8 +26,8 @@ NOTICED = 1e-6
 EXACT_GAP = 1e-6
 LARGE_GAP = 5e-3
 """Of a large model the least relief is known to half a hundredth: a mend claims no more than one."""
-IN_THE_PROOF = 1e-3
-"""Rows with less than this share of the largest part of a proof are rounding."""
+IN_THE_PROOF = 0.02
+"""Rows with less than this share of the largest part of a proof are left out of what is said."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _possible_with(free: Compiled, near: Mapping[Key, float], settings: SolveOpt
 def proof(case: Case, weights: Mapping[int, float], settings: SolveOptions) -> list[Key]:
     """Rows that cannot hold together, from the prices of the elastic relaxation; empty if it finds none.
 
-    The rows are those of a proof, of which none can be left out; there may be other proofs.
+    The rows are those with the largest parts in one proof; there may be other proofs.
     """
     softened, _, _ = _softened(case.compiled, weights)
     solved = relaxation(softened, replace(settings, highs={**settings.highs, **SIMPLEX}))
