@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 DUST = 1e-6
 """Distance from a whole number, or from a limit in MW, that counts as none."""
-LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
+LANDINGS, RACKS, CAPPED, POWER, COHORT, LEAVE = "fleet", "racks", "capped", "power", "cohort", "leave"
 """Families of the planning model that say what a lot draws, where and when."""
-GENEROUS = (0.5, 0.35, 0.2)
-"""Parts of a lot from which a delivery gets one more; each is one guess."""
+GUESSES = ((0.5, 0.0), (0.5, 0.04), (0.35, 0.15))
+"""Part of a lot from which a delivery gets one more, and MW to leave free in each hall: racks that the
+relaxed plan retires early make what a lot takes uncertain by so much."""
 MOST_CHAINS = 30
 """Moves that are tried together with a second one."""
 MOST_MOVES = 60
@@ -38,8 +39,8 @@ def whole_lots(compiled: Compiled, x: Floats) -> Iterator[Floats]:
     place = _Halls(compiled, x)
     if not place.load:
         return
-    for generous in GENEROUS:
-        yield _Rounding(compiled, x, place, generous).made()
+    for generous, spare_mw in GUESSES:
+        yield _Rounding(compiled, x, place, generous, spare_mw).made()
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,25 @@ class _Halls:
         return found
 
     @cached_property
+    def kept(self) -> dict[int, Floats]:
+        """Part of each whole column's load that the relaxed plan still holds in each quarter."""
+        gone: dict[int, Floats] = {}
+        for number, (name, _) in enumerate(self.rows):
+            if name != COHORT:
+                continue
+            columns, _ = self.row(number)
+            leaves = [(self.columns[c], self.x[c]) for c in columns if self.columns[c][0] == LEAVE]
+            total = sum(amount for _, amount in leaves)
+            if total <= DUST:
+                continue
+            share = np.zeros(len(self.time))
+            for (_, index), amount in leaves:
+                if index[4] in self.time:
+                    share[self.time[index[4]] :] += amount / total
+            gone |= dict.fromkeys((int(c) for c in columns if self.compiled.integer[c]), share)
+        return {c: mw * (1 - gone.get(c, 0.0)) for c, (_, mw) in self.load.items()}
+
+    @cached_property
     def groups(self) -> list[_Group]:
         """Sums of whole columns with equal coefficients, earliest landing first."""
         sides: dict[tuple[int, ...], list[float]] = {}
@@ -142,12 +162,13 @@ class _Halls:
 
 @dataclass
 class _Rounding:
-    """One way to round; ``generous`` is the part of a lot from which a delivery gets one more."""
+    """One way to round; see :data:`GUESSES`."""
 
     compiled: Compiled
     x: Floats
     place: _Halls
     generous: float
+    spare_mw: float
     n: Floats = field(init=False)
     left: Floats = field(init=False)
 
@@ -156,9 +177,9 @@ class _Rounding:
         self.wanted = np.clip(self.x, low, high)
         whole = self.compiled.integer
         self.n = np.where(whole, np.maximum(np.floor(self.wanted + DUST), low), self.wanted)
-        self.left = self.place.left.copy()
-        for column, (hall, mw) in self.place.load.items():
-            self.left[hall] += mw * (self.wanted[column] - self.n[column])
+        self.left = self.place.left - self.spare_mw
+        for column, (hall, _) in self.place.load.items():
+            self.left[hall] -= self._taken(column, 0)
         self.of: dict[int, list[_Group]] = defaultdict(list)
         for group in self.place.groups:
             for column in group.columns:
@@ -258,26 +279,35 @@ class _Rounding:
     def _room(self, column: int) -> float:
         """MW left in the tightest quarter after one more unit."""
         hall, mw = self.place.load[column]
-        return float((self.left[hall] - mw).min(where=mw > 0, initial=np.inf))
+        return float((self.left[hall] - self._change(column, 1)).min(where=mw > 0, initial=np.inf))
 
     def _after(self, column: int) -> float:
         """MW that the hall still lacks after one unit less (0 or negative)."""
-        hall, mw = self.place.load[column]
-        return float(np.minimum(0.0, self.left[hall] + mw).sum())
+        hall, _ = self.place.load[column]
+        return float(np.minimum(0.0, self.left[hall] - self._change(column, -1)).sum())
 
     def _lack(self) -> float:
         return float(np.minimum(0.0, self.left).sum())
 
     def _lack_after(self, column: int, other: int) -> float:
         """MW that all halls lack after a unit went from one column to another."""
-        (h, mw), (k, more) = self.place.load[column], self.place.load[other]
+        h, k = self.place.load[column][0], self.place.load[other][0]
         trial = self.left[[h, k]].copy() if h != k else self.left[[h]].copy()
-        trial[0] += mw
-        trial[-1] -= more
+        trial[0] -= self._change(column, -1)
+        trial[-1] -= self._change(other, 1)
         gone = float(np.minimum(0.0, self.left[sorted({h, k})]).sum())
         return self._lack() - gone + float(np.minimum(0.0, trial).sum())
 
     def _add(self, column: int, count: int = 1) -> None:
-        hall, mw = self.place.load[column]
+        self.left[self.place.load[column][0]] -= self._change(column, count)
         self.n[column] += count
-        self.left[hall] -= count * mw
+
+    def _change(self, column: int, count: int) -> Floats:
+        """MW by quarter that so many units more take."""
+        return self._taken(column, count) - self._taken(column, 0)
+
+    def _taken(self, column: int, count: int) -> Floats:
+        """MW by quarter above the relaxed plan; what that plan retires early is not gained again."""
+        more = self.n[column] + count - self.wanted[column]
+        taken: Floats = more * (self.place.load[column][1] if more > 0 else self.place.kept[column])
+        return taken
