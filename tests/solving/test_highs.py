@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from solving_models import INF, arrays, hard
 
 from fleetplan.errors import SolverError
-from fleetplan.solving.highs import Session
+from fleetplan.solving.highs import USER_GRACE_S, Session
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
 from fleetplan.solving.status import OF_HIGHS, Status, needs_report, status_of_highs
@@ -142,6 +143,21 @@ def test_a_run_that_does_not_come_back_is_left_alone_with_the_plan_it_showed(mon
     assert outcome.objective == pytest.approx(hard().objective(outcome.x), abs=1e-4)
     with pytest.raises(SolverError, match="did not come back"):
         session.run()
+    for thread in threading.enumerate():
+        if thread.name == "highs":
+            thread.join()
+
+
+def test_ctrl_c_waits_a_few_seconds_for_a_run_that_does_not_listen(monkeypatch):
+    session = Session(hard(), {"time_limit": 9.0})  # so that the thread left alone ends some time
+    monkeypatch.setattr("fleetplan.solving.highs._Watch.interrupt", lambda *_: None)
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    outcome = session.run(grace_s=60.0)
+    timer.join()
+    assert outcome.seconds < 0.5 + USER_GRACE_S + 3
+    assert outcome.stopped_by == "user"
+    assert outcome.status is Status.INTERRUPTED
     for thread in threading.enumerate():
         if thread.name == "highs":
             thread.join()
