@@ -19,7 +19,8 @@ TRACE = 1e-6
 """Rounding of a solver that does not count as a decision."""
 FORM = (
     "write it like 'racks[gb300] > 0' (racks ordered), 'now[mtia-400] > 0' (racks to order in the first quarter), "
-    "'share[mtia-300] >= 0.2' (of facility MW over the horizon), or a measure like 'served_share < 0.99'"
+    "'share[mtia-300] >= 0.2' (of facility MW over the horizon), 'lead[mtia-300,gb300] > 0' (share of one less "
+    "that of another), or a measure like 'served_share < 0.99'"
 )
 
 
@@ -40,6 +41,9 @@ class Decision:
         kind, _, name = self.measure.rstrip("]").partition("[")
         if kind == "share" and name:
             return _share(plan, name)
+        if kind == "lead" and "," in name:
+            ahead, behind = name.split(",", 1)
+            return _share(plan, ahead.strip()) - _share(plan, behind.strip())
         if kind == "now" and name:
             return _now(plan, name)
         found = measures(plan)

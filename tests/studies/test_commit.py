@@ -132,3 +132,19 @@ def test_trees_with_wrong_shares_or_labels_are_refused():
         Tree((Future(Case("a", {}), 1.0),), ())
     with pytest.raises(UsageError, match="label"):
         Tree((Future(Case("a", {}), 1.0, ("x",)),), (START + 1, START + 2))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_futures_solved_apart_bound_what_joined_ones_cost(seed, monkeypatch):
+    draw = random.Random(100 + seed)
+    rates = [draw.choice([2.0, 3.0, 4.5, 6.0, 8.0]) for _ in range(3)]
+    asked = tree(rates, [0.5, 0.25, 0.25])
+    joined = commit(workshop(two_chances()), asked, regrets=False)
+    monkeypatch.setattr("fleetplan.studies.commit.JOINED_COLUMNS", 0)
+    apart = commit(workshop(two_chances()), asked, regrets=False)
+    assert apart.bound <= joined.score + 1e-6
+    assert apart.score >= joined.score - 1e-6
+    assert apart.score == pytest.approx(
+        sum(p * c for p, c in zip([0.5, 0.25, 0.25], apart.costs, strict=True))
+    )
+    assert set(apart.plans) == {"f0", "f1", "f2"}
