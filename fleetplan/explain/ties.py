@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fleetplan.errors import LimitError
 from fleetplan.explain.case import parts
-from fleetplan.explain.clock import left_open
+from fleetplan.explain.clock import Clock, left_open
 from fleetplan.periods import Quarter
 from fleetplan.plan.words import join, money, number
 from fleetplan.solving.linear import Sweep
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleetplan.explain.case import Case
-    from fleetplan.explain.clock import Clock
     from fleetplan.solving.arrays import Compiled, Floats
     from fleetplan.solving.result import Result
 
@@ -112,25 +113,44 @@ def ties(
     gap = result.gap_abs if np.isfinite(result.gap_abs) else case.settings.allowed_gap(result.objective)
     over = gap if within_musd is None else within_musd
     near = _within(case.compiled, result.objective + over)
-    found = []
+    found: list[OrderRange] = []
     groups = _groups(case, quarters)
-    settled, sweep = _settled(case), None
+    ranges = _Ranges(case, near, clock or Clock())
     for done, ((accelerator, delivery), weights) in enumerate(sorted(groups.items())):
-        if clock is not None and clock.over:
-            break
         if progress is not None:
             progress(done, len(groups), f"{accelerator} for {delivery}")
         racks = float(weights @ result.x)
-        low, high = racks, racks
-        if (accelerator, delivery) not in settled:
-            sweep = sweep or Sweep(near.with_objective(np.zeros(near.shape[1])), case.settings)
-            low = sweep.solve(near.with_objective(weights)).objective
-            high = -sweep.solve(near.with_objective(-weights)).objective
+        try:
+            low, high = ranges.of(accelerator, delivery, weights, racks)
+        except LimitError:
+            break
         found.append(OrderRange(accelerator, delivery, racks, min(low, racks), max(high, racks)))
     widest = sorted((o for o in found if not o.forced), key=lambda o: (o.low - o.high, o.accelerator))
     chosen = {(o.accelerator, o.delivery) for o in widest[:whole]}
     orders = [_sought(case, near, o, groups) if (o.accelerator, o.delivery) in chosen else o for o in found]
     return Ties(result.objective + over, over, tuple(orders), len(groups) - len(found))
+
+
+class _Ranges:
+    """Least and most of each order in the relaxation; solves end with the clock."""
+
+    def __init__(self, case: Case, near: Compiled, clock: Clock) -> None:
+        self._case, self._near, self._clock = case, near, clock
+        self._settled = _settled(case)
+
+    def of(self, accelerator: str, delivery: str, weights: Floats, racks: float) -> tuple[float, float]:
+        """The range; raises ``LimitError`` where the clock ends first."""
+        self._clock.check()
+        if (accelerator, delivery) in self._settled:
+            return racks, racks
+        low = self._sweep.solve(self._near.with_objective(weights)).objective
+        self._clock.check()
+        return low, -self._sweep.solve(self._near.with_objective(-weights)).objective
+
+    @cached_property
+    def _sweep(self) -> Sweep:
+        free = self._near.with_objective(np.zeros(self._near.shape[1]))
+        return Sweep(free, self._clock.limit(self._case.settings))
 
 
 def _within(compiled: Compiled, limit: float) -> Compiled:
