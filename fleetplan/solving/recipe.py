@@ -181,8 +181,10 @@ class _Run:
         assert self.start is not None
         assert self.relaxed is not None
         assert self.relaxed.x is not None
-        for x in self.start.rounder(self.model, self.relaxed.x) if self.start.rounder else ():
-            self._complete(x)
+        if self.start.rounder is None:
+            return
+        for guess in self.start.rounder(self.model, self.relaxed.x, self._prices().price):
+            self._complete(guess)
             if self.proven or self.stopped_by:
                 return
 

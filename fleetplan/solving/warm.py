@@ -36,18 +36,18 @@ _LOWER = int(highspy.HighsBasisStatus.kLower)
 class Start:
     """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers.
 
-    ``rounder`` knows the kind of model and guesses whole numbers from a relaxed plan.
+    ``rounder`` knows the kind of model and guesses whole numbers from a relaxed plan and its row prices.
     """
 
     columns: Mapping[Key, int]
     rows: Mapping[Key, int]
-    rounder: Callable[[Compiled, Floats], Iterable[Floats]] | None = None
+    rounder: Callable[[Compiled, Floats, Floats], Iterable[Floats]] | None = None
 
 
 def make_start(
     compiled: Compiled,
     options: SolveOptions,
-    rounder: Callable[[Compiled, Floats], Iterable[Floats]] | None = None,
+    rounder: Callable[[Compiled, Floats, Floats], Iterable[Floats]] | None = None,
 ) -> Start:
     """Solve the linear relaxation to a basis. Raises as :func:`.linear.relaxation` does.
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DUST = 1e-6
 """Distance from a whole number, or from a limit in MW, that counts as none."""
-LANDINGS, RACKS, CAPPED, POWER, COHORT, LEAVE = "fleet", "racks", "capped", "power", "cohort", "leave"
+LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
+COHORT, LEAVE, SUPPLY = "cohort", "leave", "supply"
 """Families of the planning model that say what a lot draws, where and when."""
 GUESSES = ((0.5, 0.0), (0.5, 0.04), (0.35, 0.15))
 """Part of a lot from which a delivery gets one more, and MW to leave free in each hall: racks that the
@@ -34,9 +35,12 @@ MOST_MOVES = 60
 """Lots moved or dropped in one hall before it is left as it is."""
 
 
-def whole_lots(compiled: Compiled, x: Floats) -> Iterator[Floats]:
-    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind."""
-    place = _Halls(compiled, x)
+def whole_lots(compiled: Compiled, x: Floats, row_dual: Floats) -> Iterator[Floats]:
+    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind.
+
+    Where not all lots find power, those go first whose supply has the highest price for a megawatt.
+    """
+    place = _Halls(compiled, x, row_dual)
     if not place.load:
         return
     for generous, spare_mw in GUESSES:
@@ -58,8 +62,8 @@ class _Halls:
     Racks count at their lowest cap, which is what a hall must bear; higher caps use what is left.
     """
 
-    def __init__(self, compiled: Compiled, x: Floats) -> None:
-        self.compiled, self.x = compiled, x
+    def __init__(self, compiled: Compiled, x: Floats, row_dual: Floats) -> None:
+        self.compiled, self.x, self.price = compiled, x, np.abs(row_dual)
         self.rows = cast("list[tuple[str, Any]]", compiled.rows.keys)
         self.columns = cast("list[tuple[str, Any]]", compiled.columns.keys)
         power = [(number, index) for number, (name, index) in enumerate(self.rows) if name == POWER]
@@ -115,6 +119,17 @@ class _Halls:
         return found
 
     @cached_property
+    def value(self) -> dict[int, float]:
+        """M USD per MW that one unit more would be worth if it could be had, by whole column."""
+        total = dict.fromkeys(self.load, 0.0)
+        for number, (name, _) in enumerate(self.rows):
+            if name == SUPPLY:
+                for column, value in zip(*self.row(number), strict=True):
+                    if int(column) in total:
+                        total[int(column)] += float(self.price[number] * value)
+        return {c: worth / max(DUST, float(self.load[c][1].max())) for c, worth in total.items()}
+
+    @cached_property
     def kept(self) -> dict[int, Floats]:
         """Part of each whole column's load that the relaxed plan still holds in each quarter."""
         gone: dict[int, Floats] = {}
@@ -153,9 +168,10 @@ class _Halls:
             known[0] = max(known[0], np.ceil((low - rest) / unit - DUST))
             known[1] = min(known[1], np.floor((high - rest) / unit + DUST))
         made = [_Group(columns, *known) for columns, known in sides.items()]
-        return sorted(made, key=lambda group: (self._lands(group), group.columns))
+        return sorted(made, key=lambda group: (self.lands(group), group.columns))
 
-    def _lands(self, group: _Group) -> int:
+    def lands(self, group: _Group) -> int:
+        """Number of the quarter in which the first of its lots draws power."""
         loads = [self.load[c][1] for c in group.columns if c in self.load]
         return min((int(np.flatnonzero(mw)[0]) for mw in loads if mw.any()), default=len(self.time))
 
@@ -212,7 +228,7 @@ class _Rounding:
             ]
             spare = [c for c in here if all(self._sum(g) - 1 >= g.least for g in self.of[c])]
             if spare:
-                self._add(max(spare, key=lambda c: (self._after(c), -self.place.load[c][1].sum(), -c)), -1)
+                self._add(min(spare, key=lambda c: (self.place.value[c], -self._after(c), c)), -1)
                 continue
             if not self._move_on(here):
                 return
@@ -253,7 +269,11 @@ class _Rounding:
     def _fill(self) -> None:
         """Add lots that fit, so that accelerators come as the relaxed plan wanted over time."""
         owed: dict[object, float] = defaultdict(float)
-        for group in self.place.groups:
+        worth = {
+            group: max((self.place.value.get(c, 0.0) for c in group.columns), default=0.0)
+            for group in self.place.groups
+        }
+        for group in sorted(self.place.groups, key=lambda g: (self.place.lands(g), -worth[g])):
             name = self.place.columns[group.columns[0]]
             kind = (name[0], name[1][1])
             wanted = sum(self.wanted[c] for c in group.columns) + owed[kind]

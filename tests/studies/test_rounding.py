@@ -31,7 +31,7 @@ def test_guesses_are_whole_and_keep_every_sum_of_lots(small):
     compiled, relaxed = small
     rows = compiled.by_rows
     alone = np.flatnonzero(rows.astype(bool) @ (~compiled.integer).astype(int) == 0)
-    guesses = list(whole_lots(compiled, relaxed.x))
+    guesses = list(whole_lots(compiled, relaxed.x, relaxed.row_dual))
     assert guesses
     for x in guesses:
         whole = x[compiled.integer]
@@ -46,7 +46,7 @@ def test_guesses_are_whole_and_keep_every_sum_of_lots(small):
 def test_a_guess_completed_by_a_linear_solve_is_a_plan_near_the_relaxed_one(small):
     compiled, relaxed = small
     costs = []
-    for x in whole_lots(compiled, relaxed.x):
+    for x in whole_lots(compiled, relaxed.x, relaxed.row_dual):
         with contextlib.suppress(InfeasibleError):  # a guess may be impossible; not all may be
             costs.append(relaxation(held(compiled, compiled, x)).objective)
     assert costs
@@ -67,4 +67,4 @@ def test_the_recipe_stops_at_a_guess_that_is_proven_and_says_so(small):
 def test_a_model_of_another_kind_has_no_guesses(small):
     compiled, relaxed = small
     other = replace(compiled, rows=Labels([("row", i) for i in range(compiled.shape[0])]))
-    assert list(whole_lots(other, relaxed.x)) == []
+    assert list(whole_lots(other, relaxed.x, relaxed.row_dual)) == []
