@@ -94,7 +94,7 @@ def _ordered(solved: Solved, frame: pd.DataFrame, kind: str) -> pd.Series:
 
 
 def _upgrades(solved: Solved) -> pd.DataFrame:
-    """Module swaps, by hall and new part."""
+    """Module swaps, by hall and new part; the price is the mean over the parts swapped out."""
     arcs, cohorts = solved.ix.cohorts.arcs, solved.cohorts
     chosen = np.flatnonzero((arcs["kind"] == "upgrade").to_numpy())
     taken = solved.model.arc_money.leaving[chosen] * solved.leave[chosen]
@@ -108,8 +108,10 @@ def _upgrades(solved: Solved) -> pd.DataFrame:
     frame["ordered"] = (delivery["delivery"] - delivery["lead"]).to_numpy()
     frame["racks"] = racks[racks > TRACE]
     frame["lots"] = frame["racks"] / delivery["lot"].to_numpy()
-    sums = frame.groupby(["accelerator", "site", "hall", "service", "kind", "ordered", "delivery", "price"])
-    return sums[["lots", "racks"]].sum().reset_index()[COLUMNS]
+    frame["spent"] = frame["racks"] * frame["price"]
+    keys = ["accelerator", "site", "hall", "service", "kind", "ordered", "delivery"]
+    sums = frame.groupby(keys)[["lots", "racks", "spent"]].sum().reset_index()
+    return sums.assign(price=sums["spent"] / sums["racks"])[COLUMNS]
 
 
 def _rented(solved: Solved) -> pd.DataFrame:
