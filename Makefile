@@ -33,7 +33,7 @@ check: $(VENV)/.dev  ## lint, format, types and import contracts
 	$(BIN)/lint-imports
 
 test: check  ## all checks and all tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 format: $(VENV)/.dev  ## let ruff put the code in shape
 	$(BIN)/ruff check --fix .

@@ -22,7 +22,7 @@ from fleetplan.plan.store import read_plan
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
-KILLS = int(os.environ.get("FLEETPLAN_KILLS", "2"))
+KILLS = int(os.environ.get("FLEETPLAN_KILLS", "1"))
 SEED = int(os.environ.get("FLEETPLAN_KILLS_SEED", "20261130"))
 # A shell starts what runs in the background with SIGINT ignored: the child listens to it again.
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"

@@ -23,7 +23,7 @@ from fleetplan.inputs.yamlfile import read_yaml
 from tests.inputs.faults import SMALL
 from tests.inputs.fuzzing import spoil
 
-CASES = int(os.environ.get("FLEETPLAN_FUZZ_CASES", "250"))
+CASES = int(os.environ.get("FLEETPLAN_FUZZ_CASES", "60"))
 SEED = int(os.environ.get("FLEETPLAN_FUZZ_SEED", "20261130"))
 
 

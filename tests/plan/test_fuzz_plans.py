@@ -22,7 +22,7 @@ from fleetplan.inputs.load import load_scenario
 from tests.inputs.faults import SMALL, make_tiny, to_csv
 from tests.inputs.fuzzing import spoil
 
-CASES = int(os.environ.get("FLEETPLAN_PLAN_FUZZ_CASES", "20"))
+CASES = int(os.environ.get("FLEETPLAN_PLAN_FUZZ_CASES", "10"))
 SEED = int(os.environ.get("FLEETPLAN_FUZZ_SEED", "20261201"))
 LARGER = 10
 LIMIT_S = 30.0

@@ -44,12 +44,12 @@ def hostile_html(hostile):
 def answers():
     """An explanation made by hand: one answer to each question."""
     from fleetplan.explain.assumptions import Assumption, Assumptions, Turn
+    from fleetplan.explain.entry import Entry, Trial
     from fleetplan.explain.explanation import Explanation
     from fleetplan.explain.first_year import Move
     from fleetplan.explain.horizon import HorizonEffect
     from fleetplan.explain.prices import Confirmation, Prices, Value
     from fleetplan.explain.ties import OrderRange, Ties
-    from fleetplan.explain.entry import Entry, Trial
     from fleetplan.explain.why_not import UnitCost, WhyNot
 
     seen = Confirmation(4.1, 3.9, 4.3, 4.12)
