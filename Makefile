@@ -39,8 +39,8 @@ format: $(VENV)/.dev  ## let ruff put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fuzz: $(VENV)/.dev  ## the long form of the fuzzers and of the kills
-	FLEETPLAN_FUZZ_CASES=10000 FLEETPLAN_PLAN_FUZZ_CASES=1000 FLEETPLAN_KILLS=200 $(BIN)/python -m pytest -n 2 tests -k "fuzz or kills"
+fuzz: $(VENV)/.dev  ## the long form: fuzzers, kills, and the cases that `make test` leaves out
+	FLEETPLAN_FUZZ_CASES=10000 FLEETPLAN_PLAN_FUZZ_CASES=1000 FLEETPLAN_KILLS=200 $(BIN)/python -m pytest -n 2 -m "long or not long" -k "fuzz or kills or diagnose or commit or sweep"
 
 bench: $(VENV)/.dev  ## speed, memory and accuracy figures
 	$(BIN)/python -m benchmarks

@@ -238,7 +238,9 @@ def ask(case: Impossible) -> tuple[Question, Diagnosis]:
     return Question(scenario, options(), settings, previous), found
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if i % 2 else []) for i, name in enumerate(CASES)]
+)
 def test_what_cannot_be_is_named_and_mended(name: str) -> None:
     case = CASES[name]
     question, found = ask(case)

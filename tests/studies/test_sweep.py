@@ -178,7 +178,7 @@ def test_a_killed_sweep_goes_on_and_loses_and_repeats_nothing(small, tmp_path):
     assert not list(folder.glob("cases/.*"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_loses_a_worker_gives_the_same_tables(small, tmp_path):
     distributed = pytest.importorskip("distributed")
