@@ -160,7 +160,8 @@ def evaluate(
     ``moved`` gives constants or specifications by name a value of their own for each option.
     ``memo`` shares what layouts of the same options have in common.
     ``layout`` defaults to the model's own (dense sync, sparse replicas) with tables in HBM;
-    ``cap_w`` to the highest cap. More than 200,000 options a second on one core.
+    ``cap_w`` to the highest cap. More than 200,000 options a second on one core, in calls of about
+    8,000 options, whose arrays stay in the processor's cache.
     """
     chosen = settings or Settings()
     counted = counts or count(model)
