@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -450,3 +451,9 @@ def test_a_bundled_scenario_is_named_as_in_the_project_and_not_by_the_machine(pu
 
 def test_small_is_the_scenario_that_the_fault_tests_spoil() -> None:
     assert check_scenario(SMALL).faults == ()
+
+
+def test_an_interval_that_does_not_hold_its_value_leaves_nothing_open(small: Scenario) -> None:
+    figure = next(f for f in small.figures.values() if f.is_open and isinstance(f.value, float))
+    assert figure.high is not None
+    assert not replace(figure, value=figure.high + 1.0).is_open
