@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from fleetplan.plan.audit import audit
-from fleetplan.plan.store import read_plan
+from fleetplan.plan.store import MANIFEST, read_plan
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -28,6 +29,7 @@ SEED = int(os.environ.get("FLEETPLAN_KILLS_SEED", "20261130"))
 LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 CHILD = f"{LISTEN}; print('up', flush=True); from fleetplan.__main__ import run; run()"
 PATIENCE_S = 300
+PHASES = ("inputs", "steps", "model", "hand-off", "solve", "plan", "audit", "report")
 
 
 def start(out: Path) -> subprocess.Popen[str]:
@@ -54,17 +56,22 @@ def seconds(tmp_path_factory: pytest.TempPathFactory) -> float:
 
 
 def moments(rng: random.Random, seconds: float) -> Iterator[tuple[str, float]]:
-    """From which event to wait, and how long: half the moments lie in the writing of the folder."""
+    """From which event to wait, and how long: half the moments lie in the writing of the folder.
+
+    A tenth lie around its last step, when everything is written and the folder gets its name.
+    """
     for number in range(KILLS):
-        if number % 2:
-            yield "writing", rng.uniform(0, 0.6 * seconds)
+        if number % 10 == 9:
+            yield "manifest", rng.uniform(0, 0.1)
+        elif number % 2:
+            yield "writing", rng.uniform(0, 0.4 * seconds)
         else:
             yield "start", rng.uniform(0, 1.05 * seconds)
 
 
-def send(child: subprocess.Popen[str], what: signal.Signals, since: str, wait_s: float, near: Path) -> None:
+def send(child: subprocess.Popen[str], what: signal.Signals, since: str, wait_s: float, out: Path) -> None:
     """Send the signal ``wait_s`` after the event, unless the child is done before."""
-    while since == "writing" and child.poll() is None and not any(near.iterdir()):
+    while since != "start" and child.poll() is None and not has_begun(out, since):
         time.sleep(0.002)
     try:
         child.wait(wait_s)
@@ -72,29 +79,50 @@ def send(child: subprocess.Popen[str], what: signal.Signals, since: str, wait_s:
         child.send_signal(what)
 
 
+def has_begun(out: Path, since: str) -> bool:
+    """Whether the folder is begun, or its last file is."""
+    partial = f".{out.name}.partial-*"
+    return any(out.parent.glob(partial if since == "writing" else f"{partial}/{MANIFEST}"))
+
+
+def phase_at_the_end(told: str, out: Path) -> str:
+    """In which phase a run ended, by the phases that it told as done and by what lies in the folder."""
+    if out.exists():
+        return "named"
+    done = [line.split()[0] for line in told.splitlines() if line.strip()]
+    phase = next((name for name in PHASES if name not in done), "report")
+    if phase != "report":
+        return phase if done else "start to inputs"
+    left = next(out.parent.glob(f".{out.name}.partial-*"), None)
+    if left is None:
+        return "report, no file yet"
+    return "report, all written" if (left / MANIFEST).exists() else "report, some files"
+
+
 def test_a_killed_run_leaves_no_torn_folder_and_the_next_run_cleans_up(
     tmp_path: Path, seconds: float
 ) -> None:
     counts: Counter[str] = Counter()
+    where: Counter[str] = Counter()
     for number, (since, wait_s) in enumerate(moments(random.Random(SEED), seconds)):
         out = tmp_path / f"plan{number}"
         child = start(out)
-        send(child, signal.SIGKILL, since, wait_s, tmp_path)
-        child.communicate(timeout=PATIENCE_S)
+        send(child, signal.SIGKILL, since, wait_s, out)
+        _, told = child.communicate(timeout=PATIENCE_S)
+        killed = child.returncode == -signal.SIGKILL
+        where[phase_at_the_end(told, out) if killed else "done before"] += 1
         left = [path for path in tmp_path.iterdir() if path != out]
         if out.exists():
             assert read_plan(out, verify=True).audit.passed
             counts["whole"] += 1
-            for path in sorted(out.rglob("*"), reverse=True):
-                path.rmdir() if path.is_dir() else path.unlink()
-            out.rmdir()
+            shutil.rmtree(out)
         else:
             counts["leftover" if left else "none"] += 1
     child = start(tmp_path / "last")
     child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["last"]
-    print(f"SIGKILL: {KILLS} kills, {dict(counts)}")  # noqa: T201 - the counts are asked for
+    print(f"SIGKILL: {KILLS} kills, {dict(counts)}, in {dict(where)}")  # noqa: T201 - the counts are asked for
 
 
 def test_ctrl_c_leaves_an_audited_plan_or_says_that_there_is_none(tmp_path: Path, seconds: float) -> None:
@@ -103,7 +131,7 @@ def test_ctrl_c_leaves_an_audited_plan_or_says_that_there_is_none(tmp_path: Path
         near = tmp_path / str(number)
         near.mkdir()
         child = start(near / "plan")
-        send(child, signal.SIGINT, since, wait_s, near)
+        send(child, signal.SIGINT, since, wait_s, near / "plan")
         said, told = child.communicate(timeout=PATIENCE_S)
         counts[outcome(child.returncode, said, told, near / "plan")] += 1
     print(f"SIGINT: {KILLS} interrupts, {dict(counts)}")  # noqa: T201 - the counts are asked for
