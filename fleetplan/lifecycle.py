@@ -88,3 +88,11 @@ def minimum_take_share(years_of_contract: float, share: float, ramp_years: float
     if ramp_years <= 0:
         return share
     return share * min(1.0, (int(years_of_contract) + 1) / ramp_years)
+
+
+def role_quarters(first: int, stop: int, ready: int, last: int) -> int:
+    """Quarters of ``first`` to before ``stop`` in which a rack in a role works (all as ordinals).
+
+    It works from ``ready``, the end of its down time, through ``last``, the role's last quarter.
+    """
+    return max(0, min(stop, last + 1) - max(first, ready))

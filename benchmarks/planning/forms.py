@@ -30,7 +30,7 @@ def add_core(form: Form, ix: Indices) -> Floats:
     supply = add_supply(form, ix)
     fleet = add_cohorts(form, ix, supply)
     add_ceilings(form, ix, supply, swaps_by_delivery(ix, fleet))
-    power = add_power(form, ix, fleet.racks)
+    power = add_power(form, ix, fleet)
     work = add_work(form, ix, power, supply, add_rentals(form, ix))
     cost = np.zeros(len(form.columns))
     landing = ix.deliveries.landings["delivery"].to_numpy(dtype=np.int64)

@@ -18,6 +18,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "supply": ("accelerator", "delivery"),
     "demand": ("workload", "quarter"),
     "rentals": ("name", "accelerator"),
+    "roles": ("name", "accelerator"),
     "upgrades": ("from_accelerator", "to_accelerator"),
     "measured": ("workload", "accelerator", "devices", "local_batch", "cap_w"),
 }

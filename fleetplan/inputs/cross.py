@@ -230,8 +230,8 @@ def check_supply(table: ParsedTable) -> Iterator[Fault]:
         )
 
 
-def check_rentals(table: ParsedTable) -> Iterator[Fault]:
-    """Check that a rental's first quarter is not after its last (E016)."""
+def check_first_and_last(table: ParsedTable) -> Iterator[Fault]:
+    """Check that the first quarter of a rental or role is not after its last (E016)."""
     for row in table.rows:
         first, last = row.values.get("first_quarter"), row.values.get("last_quarter")
         if isinstance(first, Quarter) and isinstance(last, Quarter) and last < first:

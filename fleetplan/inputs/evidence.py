@@ -24,6 +24,7 @@ PREFIXES: dict[str, str] = {
     "fleet_today": "fleet",
     "supply": "supply",
     "rentals": "rentals",
+    "roles": "roles",
     "upgrades": "upgrades",
     "workloads": "workloads",
     "demand": "demand",

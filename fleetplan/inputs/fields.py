@@ -11,7 +11,7 @@ from fleetplan.inputs.accelerator import Cooling
 
 Kind = Literal["name", "text", "number", "count", "quarter", "yesno", "word", "names"]
 """``name`` and ``names`` (several, with ``|``) are declared or referred to; ``word`` is one of few."""
-NameOf = Literal["site", "hall", "accelerator", "workload", "model", "cohort", "rental"]
+NameOf = Literal["site", "hall", "accelerator", "workload", "model", "cohort", "rental", "role"]
 
 COOLING: tuple[str, ...] = get_args(Cooling)
 

@@ -15,7 +15,7 @@ from fleetplan.inputs.long_tables import (
     SITES_SOURCES,
     WORKLOADS_SOURCES,
 )
-from fleetplan.inputs.tables_of_sites import FLEET, HALLS, POWER, RENTALS, SITES, SUPPLY, UPGRADES
+from fleetplan.inputs.tables_of_sites import FLEET, HALLS, POWER, RENTALS, ROLES, SITES, SUPPLY, UPGRADES
 from fleetplan.inputs.tables_of_work import ACCELERATORS, DEMAND, MEASURED, POWER_CAPS, WORKLOADS
 
 __all__ = ["TABLES", "Field", "InputTable", "Kind", "NameOf"]
@@ -32,6 +32,7 @@ TABLES: dict[str, InputTable] = {
         FLEET,
         SUPPLY,
         RENTALS,
+        ROLES,
         UPGRADES,
         WORKLOADS,
         WORKLOADS_SOURCES,

@@ -16,9 +16,9 @@ from fleetplan.inputs.cells import ParsedTable, parse_table
 from fleetplan.inputs.cross import (
     AnyName,
     check_evidence,
+    check_first_and_last,
     check_keys,
     check_references,
-    check_rentals,
     check_series,
     check_supply,
     declared_names,
@@ -170,8 +170,9 @@ def _between(header: Header, tables: dict[str, ParsedTable], names: dict[str, se
                 yield from check_series(tables[name], subject, names[subject], header.horizon)
     if "supply" in tables:
         yield from check_supply(tables["supply"])
-    if "rentals" in tables:
-        yield from check_rentals(tables["rentals"])
+    for name in ("rentals", "roles"):
+        if name in tables:
+            yield from check_first_and_last(tables[name])
 
 
 def _build(source: Source, checked: _Checked) -> Scenario:
@@ -192,6 +193,7 @@ def _build(source: Source, checked: _Checked) -> Scenario:
         supply=tuple(rows["supply"]),
         demand=tuple(rows["demand"]),
         rentals=tuple(rows["rentals"]),
+        roles=tuple(rows["roles"]),
         upgrades=tuple(rows["upgrades"]),
         measured=tuple(rows["measured"]),
         finance=build_finance(checked.entries["finance"]),

@@ -25,6 +25,7 @@ KEYS: dict[str, Callable[[Any], tuple[object, ...]]] = {
     "fleet_today": lambda row: (row.name,),
     "supply": lambda row: (row.accelerator, row.delivery),
     "rentals": lambda row: (row.name,),
+    "roles": lambda row: (row.name,),
     "upgrades": lambda row: (row.from_accelerator, row.to_accelerator),
     "workloads": lambda row: (row.name,),
     "demand": lambda row: (row.workload, row.quarter),

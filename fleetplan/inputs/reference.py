@@ -55,7 +55,9 @@ def _rules() -> Iterator[str]:
     yield "| rule | default |"
     yield "|---|---|"
     for name, info in Rules.model_fields.items():
-        default = {True: "true", False: "false", None: "none"}.get(info.default, info.default)
+        default = info.default
+        if default is None or isinstance(default, bool):
+            default = str(default).lower()  # 0 is a number, not false
         yield f"| `{name}` | {default} |"
 
 

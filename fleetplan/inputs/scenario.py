@@ -117,6 +117,29 @@ class Rental(Row):
     """Shortest time for which a rented rack is paid; 1 is on demand."""
 
 
+class Role(Row):
+    """Work outside training that racks can be handed on to, once in their life and where they stand.
+
+    Racks in a role keep their hall's megawatts, their age, their upkeep and their book value; what
+    they save elsewhere is income.
+    """
+
+    name: str
+    accelerator: str
+    first: Quarter
+    """First quarter in which racks are taken over."""
+    last: Quarter
+    """Last quarter in which they are needed; afterwards they bring nothing."""
+    max_racks: int
+    value_musd_per_rack_quarter: float
+    cost_share_of_price: float
+    """Cost of making a rack ready, as a share of the price paid for it."""
+    down_quarters: int = 0
+    """Quarters after the hand-over in which a rack brings nothing yet."""
+    minimum_age_quarters: int = 0
+    """Age from which racks are taken."""
+
+
 class Workload(Row):
     """A model with the work that is asked of it."""
 
@@ -299,6 +322,7 @@ class Scenario(BaseModel):
     rules: Rules = Rules()
     rentals: tuple[Rental, ...] = ()
     upgrades: tuple[Upgrade, ...] = ()
+    roles: tuple[Role, ...] = ()
     measured: tuple[MeasuredRate, ...] = ()
     figures: dict[str, Figure] = {}
     """Every stated figure of the scenario by path, like ``finance.discount_rate``."""

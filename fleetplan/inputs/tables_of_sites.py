@@ -247,6 +247,46 @@ RENTALS = InputTable(
     ),
     needed=False,
 )
+ROLES = InputTable(
+    "roles",
+    "work outside training that racks can be handed on to, where they stand: inference, smaller models",
+    (
+        name_field("role", "role", "the role's name", declares=True, attribute="name"),
+        name_field("accelerator", "accelerator", "what it takes"),
+        Field("first_quarter", "quarter", "first quarter in which it takes racks", attribute="first"),
+        Field("last_quarter", "quarter", "last quarter in which it needs them", attribute="last"),
+        Field("max_racks", "count", "most racks at a time", "rack", minimum=0.0),
+        Field(
+            "value_musd_per_rack_quarter",
+            "number",
+            "what a rack at work there saves elsewhere",
+            "MUSD/rack/quarter",
+            minimum=0.0,
+            usual=(0.001, 10.0),
+        ),
+        share_field("cost_share_of_price", "making racks ready, share of the price paid for them"),
+        Field(
+            "down_quarters",
+            "count",
+            "quarters without work while they are made ready",
+            "quarter",
+            blank="0: none",
+            minimum=0.0,
+            maximum=20.0,
+        ),
+        Field(
+            "minimum_age_quarters",
+            "count",
+            "age from which it takes them",
+            "quarter",
+            blank="0: any",
+            minimum=0.0,
+            maximum=400.0,
+        ),
+        *EVIDENCE_FIELDS,
+    ),
+    needed=False,
+)
 UPGRADES = InputTable(
     "upgrades",
     "module swaps in place: rack, chassis and network stay",

@@ -1,4 +1,4 @@
-"""Fleet, retirements and books: cohort by cohort, from the arcs that their racks take."""
+"""Fleet, retirements, roles and books: cohort by cohort, from the arcs that their racks take."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fleetplan.plan.solved import TRACE, Solved
+from fleetplan.planning.form import mapped
+from fleetplan.planning.roles import income_per_rack
 
 if TYPE_CHECKING:
     from fleetplan.planning.form import Floats
@@ -28,6 +30,23 @@ def retirements(solved: Solved) -> pd.DataFrame:
     """Racks that leave, by kind, with the book value left and the income from resale."""
     frame = pd.concat([_exits(solved), _attrition(solved)], ignore_index=True)
     return _summed(frame, [*COHORT, "period", "kind"])
+
+
+def roles(solved: Solved) -> pd.DataFrame:
+    """Racks in roles outside training, by hand-over, with what they bring and what it cost."""
+    alive = _by_cohort(solved, solved.model.arc_money.stands)
+    alive[(solved.cohorts["kind"] != "role").to_numpy()] = 0.0
+    cohort, t = np.nonzero(alive > TRACE)
+    table = solved.cohorts.iloc[cohort]
+    entry = table["entry"].to_numpy(dtype=np.int64)
+    shares = {role.name: role.cost_share_of_price for role in solved.model.scenario.roles}
+    paid = table["price"].to_numpy(dtype=float) * mapped(table["source"], shares)
+    frame = _labels(solved, cohort)
+    frame["role"], frame["since"] = table["source"].to_numpy(), solved.period(entry)
+    frame["period"], frame["racks"] = solved.period(t), alive[cohort, t]
+    frame["value_musd"] = income_per_rack(solved.ix)[cohort, t] * alive[cohort, t]
+    frame["hand_over_musd"] = np.where(t == entry, paid * alive[cohort, t], 0.0)
+    return _summed(frame, [*COHORT, "role", "since", "period"])
 
 
 def books(solved: Solved, retired: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +103,8 @@ def _summed(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def _exits(solved: Solved) -> pd.DataFrame:
     arcs, money = solved.ix.cohorts.arcs, solved.model.arc_money
     racks = money.leaving * solved.leave
-    chosen = np.flatnonzero((racks > TRACE) & (arcs["exit"] < len(solved.ix.calendar)).to_numpy())
+    leaves_fleet = (arcs["exit"] < len(solved.ix.calendar)) & (arcs["kind"] != "role")
+    chosen = np.flatnonzero((racks > TRACE) & leaves_fleet.to_numpy())
     cohort = arcs["cohort"].to_numpy(dtype=np.int64)[chosen]
     leaves = arcs["exit"].to_numpy(dtype=np.int64)[chosen]
     frame = _labels(solved, cohort)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Version of the layout of a plan folder."""
 PACKAGES = ("fleetplan", "highspy", "numpy", "pandas", "pydantic", "pyomo")
-_ROW_TABLES = ("power", "fleet", "supply", "demand", "rentals", "upgrades", "measured")
+_ROW_TABLES = ("power", "fleet", "supply", "demand", "rentals", "roles", "upgrades", "measured")
 _WORDS = frozenset({"origin", "source", "note", "date", "title", "figures", "hashes", "folder", "status"})
 
 

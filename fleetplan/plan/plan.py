@@ -59,6 +59,11 @@ class Plan:
         return self._table("retirements")
 
     @property
+    def roles(self) -> pd.DataFrame:
+        """Racks handed on to roles outside training."""
+        return self._table("roles")
+
+    @property
     def modes(self) -> pd.DataFrame:
         """Racks by power cap."""
         return self._table("modes")

@@ -55,6 +55,22 @@ RETIREMENTS = TableSpec(
         number("resale_musd", "M USD", "income from resale"),
     ),
 )
+ROLES = TableSpec(
+    "roles",
+    "racks handed on to roles outside training, where they stand; the fleet counts them on",
+    (
+        SITE,
+        HALL,
+        ACCELERATOR,
+        VINTAGE,
+        text("role", "role of the scenario", key=True),
+        text("since", "period at whose start they were handed on", key=True),
+        PERIOD,
+        number("racks", "racks", "racks alive in the role"),
+        number("value_musd", "M USD", "what they save elsewhere in the period"),
+        number("hand_over_musd", "M USD", "cost of making them ready, in the period of the hand-over"),
+    ),
+)
 MODES = TableSpec(
     "modes",
     "racks by power cap",
@@ -155,6 +171,7 @@ TABLES = (
     ORDERS,
     FLEET,
     RETIREMENTS,
+    ROLES,
     MODES,
     ASSIGNMENT,
     WORK,

@@ -102,13 +102,21 @@ def read_plan(folder: str | Path, *, verify: bool = True) -> Plan:
     if verify:
         _verify(root, manifest)
     return Plan(
-        tables={spec.name: read_csv(spec, root / f"{spec.name}.csv") for spec in TABLES},
+        tables={spec.name: _read_table(spec, root, manifest) for spec in TABLES},
         options=read_csv(OPTIONS, root / f"{OPTIONS.name}.csv"),
         scenario=_read_scenario(root / SCENARIO),
         manifest=manifest,
         audit=AuditReport.from_frame(read_csv(AUDIT, root / f"{AUDIT.name}.csv")),
         folder=root,
     )
+
+
+def _read_table(spec: TableSpec, root: Path, manifest: Manifest) -> pd.DataFrame:
+    """A stored table; empty in a plan that was made before there was such a table."""
+    path = root / f"{spec.name}.csv"
+    if manifest.files_sha256 and path.name not in manifest.files_sha256 and not path.exists():
+        return spec.frame(())
+    return read_csv(spec, path)
 
 
 def dictionary() -> pd.DataFrame:

@@ -30,6 +30,7 @@ def extract(model: PlanningModel, compiled: Compiled, x: Floats) -> dict[str, pd
         "orders": orders(solution),
         "fleet": fleet_tables.fleet(solution),
         "retirements": retired,
+        "roles": fleet_tables.roles(solution),
         "modes": modes,
         "assignment": assigned,
         "work": use_tables.work(solution, assigned),

@@ -12,13 +12,19 @@ from fleetplan.planning.form import mapped, numbered, records
 
 
 def modes(solved: Solved) -> pd.DataFrame:
-    """Racks by power cap, with what each counts against its hall."""
-    table = solved.model.power.modes
-    racks = solved.at(table["col"])
-    frame = table[["site", "hall", "accelerator", "cap_w"]].copy()
-    frame["period"], frame["racks"] = solved.period(table["t"]), racks
-    frame["provisioned_facility_kw_per_rack"] = table["kw"]
-    return frame[racks > TRACE]
+    """Racks by power cap, in training or in a role, with what each counts against its hall."""
+    keys = ["site", "hall", "accelerator", "cap_w", "period"]
+    parts = []
+    for table in (solved.model.power.modes, solved.model.power.roles):
+        racks = solved.at(table["col"])
+        frame = table[["site", "hall", "accelerator", "cap_w"]].copy()
+        frame["period"], frame["racks"] = solved.period(table["t"]), racks
+        frame["provisioned_facility_kw_per_rack"] = table["kw"]
+        parts.append(frame[racks > TRACE])
+    if parts[1].empty:
+        return parts[0]
+    sums = pd.concat(parts).groupby(keys, as_index=False)
+    return sums.agg({"racks": "sum", "provisioned_facility_kw_per_rack": "first"})
 
 
 def assignment(solved: Solved) -> pd.DataFrame:
@@ -67,7 +73,7 @@ def power(solved: Solved) -> pd.DataFrame:
     """Facility power by hall and period."""
     halls, calendar = solved.ix.places.halls, solved.ix.calendar
     total = len(calendar)
-    table = solved.model.power.modes
+    table = solved.model.power.standing
     row = numbered(table["hall"], halls["hall"]) * total + table["t"].to_numpy(dtype=np.int64)
     mw = solved.at(table["col"]) * table["kw"].to_numpy(dtype=float) / 1000
     used = np.bincount(row, weights=mw, minlength=len(halls) * total)

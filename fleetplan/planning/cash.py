@@ -11,6 +11,8 @@ contract      MW billed and not used x hours x price                      period
 operation     facility MW x rate x years x inflation                      period
 maintenance   share(age) x price x years x racks alive                    period
 rental        price per rack-quarter x quarters                           period, and at the end
+role          - value x quarters at work x racks in the role              period
+hand-over     cost share x price x racks handed on to a role              hand-over
 take-or-pay   share x price of what is declined                           delivery
 shortfall     price x samples                                             period
 change        price of change x racks changed                             delivery
@@ -53,7 +55,7 @@ def add_cash(
     rentals: Rentals,
     arc_money: ArcMoney,
 ) -> None:
-    """Note every cash item; carbon, tax and change are noted by their own families."""
+    """Note every cash item; roles, carbon, tax and change are noted by their own families."""
     _purchases(book, ix, supply)
     _swaps_and_moves(book, ix, fleet)
     _energy(book, ix, power, work)
@@ -140,13 +142,19 @@ def energy_price(ix: Indices) -> dict[str, Floats]:
 
 
 def energy_entries(ix: Indices, power: Power, work: Work) -> pd.DataFrame:
-    """Facility kW by column: idle power of every rack, and what use adds; site, accelerator, t, col, kw."""
+    """Facility kW by column: idle power of racks that train, what use adds, and what racks in roles draw.
+
+    Columns: site, accelerator, t, col, kw.
+    """
     idle = power.modes[["site", "accelerator", "t", "col"]].copy()
     idle["kw"] = mapped(idle["accelerator"], ix.choices.idle_kw)
     use = work.uses[["site", "accelerator", "t", "col"]].copy()
     extra = work.uses["average_kw"] - mapped(work.uses["accelerator"], ix.choices.idle_kw)
     use["kw"] = extra.to_numpy(dtype=float)
-    return pd.concat([idle, use], ignore_index=True)
+    if power.roles.empty:
+        return pd.concat([idle, use], ignore_index=True)
+    roles = power.roles[["site", "accelerator", "t", "col"]].assign(kw=power.roles["average_kw"])
+    return pd.concat([idle, use, roles], ignore_index=True)
 
 
 def by_site(values: dict[str, Floats], sites: pd.Series, t: pd.Series) -> Floats:
@@ -182,7 +190,7 @@ def _contract(book: CostBook, ix: Indices, power: Power) -> None:
 
 
 def _operation(book: CostBook, ix: Indices, power: Power) -> None:
-    modes, finance = power.modes, ix.scenario.finance
+    modes, finance = power.standing, ix.scenario.finance
     t = modes["t"].to_numpy(dtype=np.int64)
     rate = finance.opex_musd_per_facility_mw_year * ix.calendar.years * ix.calendar.inflation
     amount = modes["kw"].to_numpy() / 1000 * rate[t]

@@ -112,13 +112,14 @@ def _caps(scenario: Scenario, table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name, accelerator in sorted(scenario.accelerators.items()):
         offered = sorted(set(table.loc[table["accelerator"] == name, "cap_w"].tolist()))
-        default = _default_cap(accelerator)
+        default = default_cap_w(accelerator)
         near = sorted(offered or [default], key=lambda cap: (abs(cap - default), cap))
         rows += [(name, cap) for cap in sorted(near[: scenario.rules.caps_per_accelerator])]
     return pd.DataFrame(rows, columns=["accelerator", "cap_w"])
 
 
-def _default_cap(accelerator: Accelerator) -> float:
+def default_cap_w(accelerator: Accelerator) -> float:
+    """The cap that power is planned with."""
     return accelerator.tdp_w if accelerator.provisioned_cap_w is None else accelerator.provisioned_cap_w
 
 

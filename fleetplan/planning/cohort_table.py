@@ -1,9 +1,10 @@
 """Cohorts and the arcs on which their racks leave: index tables only, no model.
 
 A cohort is racks of one accelerator in one hall that count from one vintage and entered at one
-period: present racks, deliveries, module upgrades in place, moved racks. An arc is a cohort and the
-period at whose start racks leave it: ``early``, ``end-of-life``, ``upgrade``, ``moved``, or
-``horizon`` for those still alive at the end. Ages that are not allowed have no arc.
+period: present racks, deliveries, module upgrades in place, moved racks, racks handed on to a role
+outside training. An arc is a cohort and the period at whose start racks leave it: ``early``,
+``end-of-life``, ``upgrade``, ``moved``, ``role``, or ``horizon`` for those still alive at the end. Ages
+that are not allowed have no arc.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ COHORT = [
     "source",
 ]
 """``landing`` is the row in landings of a new cohort, and the delivery of an upgrade's modules; ``source``
-is the part that an upgrade starts from."""
+is the part that an upgrade starts from, and the role that racks were handed on to."""
 ARC = ["cohort", "exit", "kind", "target"]
 
 
@@ -51,6 +52,12 @@ class Cohorts:
     arcs: pd.DataFrame
     alive: Floats
 
+    @property
+    def role(self) -> list[str]:
+        """Role of each cohort outside training; empty for racks that train."""
+        kinds = zip(self.cohorts["kind"], self.cohorts["source"], strict=True)
+        return [source if kind == "role" else "" for kind, source in kinds]
+
     def age(self, calendar: Calendar, cohort: Ints, boundary: Ints) -> Ints:
         """Age in quarters of cohorts at period starts."""
         return np.asarray(calendar.boundary[boundary] - self.cohorts["vintage"].to_numpy()[cohort])
@@ -65,7 +72,8 @@ def make_cohorts(
     base = pd.concat([present, landed], ignore_index=True)
     upgraded = _upgraded(scenario, deliveries, base)
     moved = _moved(scenario, calendar, places, base)
-    cohorts = pd.concat([base, upgraded, moved], ignore_index=True)[COHORT]
+    in_role = _in_role(scenario, calendar, base)
+    cohorts = pd.concat([base, upgraded, moved, in_role], ignore_index=True)[COHORT]
     released = _released(scenario, calendar, places, choices, present)
     arcs = _arcs(scenario, calendar, cohorts, released)
     return Cohorts(cohorts, arcs, _alive(scenario, calendar, cohorts))
@@ -165,6 +173,26 @@ def _moved(scenario: Scenario, calendar: Calendar, places: Places, base: pd.Data
     return _frame(made)
 
 
+def _in_role(scenario: Scenario, calendar: Calendar, base: pd.DataFrame) -> pd.DataFrame:
+    """Cohorts of racks handed on to a role: same hall, vintage and price, once in a life."""
+    on = ["hall", "site", "accelerator", "vintage", "price", "life"]
+    entries = base.groupby(on, sort=True)["entry"].min().reset_index()
+    oldest = scenario.lifecycle.maximum_age_quarters
+    made: list[tuple[object, ...]] = []
+    for role in sorted(scenario.roles, key=lambda role: role.name):
+        for kind in records(entries[entries["accelerator"] == role.accelerator]):
+            youngest = max(role.first.ordinal, kind.vintage + role.minimum_age_quarters)
+            first = max(calendar.first_from(youngest), kind.entry + 1)
+            last = min(role.last.ordinal, kind.vintage + oldest - 1)
+            place = (kind.hall, kind.site, kind.accelerator, kind.vintage)
+            made += [
+                ("role", *place, t, kind.price, kind.life, 0.0, -1, role.name)
+                for t in range(first, len(calendar))
+                if calendar.boundary[t] <= last and role.max_racks > 0
+            ]
+    return _frame(made)
+
+
 def _released(
     scenario: Scenario, calendar: Calendar, places: Places, choices: Choices, present: pd.DataFrame
 ) -> set[tuple[str, int]]:
@@ -196,7 +224,7 @@ def _arcs(
     between = _periods_between(cohorts, cohorts["entry"] + 1, natural["exit"])
     early = between[_may_retire(scenario, calendar, between)].assign(kind="early", target=-1)
     parts = [natural, early, _let_go(scenario, calendar, cohorts, natural, released)]
-    parts += [_upgrade_arcs(cohorts, between), _move_arcs(cohorts, between)]
+    parts += [_upgrade_arcs(cohorts, between), _move_arcs(cohorts, between), _role_arcs(cohorts, between)]
     arcs = pd.concat([part[ARC] for part in parts if len(part)] or [natural[ARC]], ignore_index=True)
     return arcs.sort_values(ARC, ignore_index=True)
 
@@ -245,10 +273,11 @@ def _let_go(
 
 
 def _upgrade_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
-    """Arcs into the cohorts that module upgrades make."""
+    """Arcs into the cohorts that module upgrades make; racks in a role keep their modules."""
     made = cohorts.loc[cohorts["kind"] == "upgrade", ["hall", "source", "entry"]]
     made = made.set_axis(["hall", "accelerator", "exit"], axis="columns").assign(target=made.index)
     old = cohorts[["hall", "accelerator"]].assign(cohort=np.arange(len(cohorts)))
+    old = old[cohorts["kind"] != "role"]
     leave = between.merge(old, on="cohort") if len(made) else between.iloc[:0].assign(hall="", accelerator="")
     return leave.merge(made, on=["hall", "accelerator", "exit"]).assign(kind="upgrade")
 
@@ -263,6 +292,16 @@ def _move_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
     moves = between.merge(old, on="cohort").merge(made, on=[*on, "exit"])
     leaves = (moves["hall"] != moves["to"]).to_numpy()
     return moves.loc[leaves].assign(kind="moved")
+
+
+def _role_arcs(cohorts: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
+    """Arcs into the cohorts in a role; racks that moved or were upgraded go on training."""
+    on = ["hall", "accelerator", "vintage", "price", "life"]
+    made = cohorts.loc[cohorts["kind"] == "role", [*on, "entry"]]
+    made = made.rename(columns={"entry": "exit"}).assign(target=made.index)
+    old = cohorts[["hall", "accelerator", "price", "life"]].assign(cohort=np.arange(len(cohorts)))
+    old = old[cohorts["kind"].isin(["present", "new"])] if len(made) else old.iloc[:0]
+    return between.merge(old, on="cohort").merge(made, on=[*on, "exit"]).assign(kind="role")
 
 
 def _alive(scenario: Scenario, calendar: Calendar, cohorts: pd.DataFrame) -> Floats:

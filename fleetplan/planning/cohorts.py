@@ -2,13 +2,15 @@
 
 Sets: ``c`` cohorts (hall, accelerator, vintage, way of entry), arcs ``(c, e)`` to the period ``e`` at
 whose start racks leave, cells ``(h, k, t)``. Variables: ``leave[c, e, kind]`` first racks of a cohort
-that take an arc, ``racks[h, k, t]`` racks alive.
+that take an arc, ``racks[h, k, t]`` racks alive that train, ``in_role[h, k, r, t]`` racks alive that
+were handed on to a role ``r`` outside training.
 
 ::
 
-    cohort   sum_e leave[c, e] = present racks, or arrivals, or what upgrades or moves bring
+    cohort   sum_e leave[c, e] = present racks, or arrivals, or what upgrades, moves or roles take over
     fleet    racks[h,k,t] = s_t racks[h,k,t-1] + entries_t
                             + sum_{c, e} (alive_ct [t < e] - s_t alive_c,t-1 [t-1 < e]) leave[c, e]
+    roles    the same for in_role[h,k,r,t] and the cohorts in role r
 
 ``alive_ct`` is the share of a cohort that attrition leaves, ``s_t`` the survival of racks of early age
 over the period before ``t``: the last sum is over arcs that end in ``t``, and over racks old enough to
@@ -31,20 +33,26 @@ from fleetplan.planning.supply import Supply
 
 @dataclass(frozen=True)
 class Fleet:
-    """Columns: ``leave`` by arc (in the order of the arc table), ``racks`` by cell."""
+    """Columns: ``leave`` by arc (in the order of the arc table), ``racks`` and ``in_role`` by cell."""
 
     leave: Block
     racks: Block
+    in_role: Block
 
 
 def add_cohorts(form: Form, ix: Indices, supply: Supply) -> Fleet:
     """Add arcs, racks alive, and the two families of rows that join them."""
     leave = form.variables("leave", _arc_keys(ix), integer=_whole_arcs(ix))
-    cells = ix.cells
+    cells, others = ix.cells, ix.role_cells
     keys = cells[["hall", "accelerator"]].assign(period=ix.calendar.label(cells["t"]))
-    fleet = Fleet(leave, form.variables("racks", keys))
+    racks = form.variables("racks", keys)
+    keys = others[["hall", "accelerator", "role"]].assign(period=ix.calendar.label(others["t"]))
+    fleet = Fleet(leave, racks, form.variables("in_role", keys))
     _conservation(form, ix, supply, fleet)
-    _balance(form, ix, supply, fleet)
+    entries, present = _balance(ix, supply, fleet, cells, racks)
+    form.rows("fleet", racks.keys, entries, lower=present, upper=present)
+    entries, present = _balance(ix, supply, fleet, others, fleet.in_role)
+    form.rows("roles", fleet.in_role.keys, entries, lower=present, upper=present)
     return fleet
 
 
@@ -100,7 +108,7 @@ def _conservation(form: Form, ix: Indices, supply: Supply, fleet: Fleet) -> None
 
 
 def _inflow(ix: Indices, supply: Supply, fleet: Fleet, row: Ints, sign: float) -> Entries:
-    """What enters each cohort by deliveries, upgrades and moves, in the row given for the cohort."""
+    """What enters each cohort by deliveries and from others, in the row given for the cohort."""
     arcs, cohorts = ix.cohorts.arcs, ix.cohorts.cohorts
     new = np.flatnonzero((cohorts["kind"] == "new").to_numpy())
     row_of_landing = np.full(len(ix.deliveries.landings), -1)
@@ -116,25 +124,27 @@ def _alive_at_exit(ix: Indices) -> Floats:
     return ix.cohorts.alive[arcs["cohort"], arcs["exit"]]
 
 
-def _balance(form: Form, ix: Indices, supply: Supply, fleet: Fleet) -> None:
-    cells = ix.cells
+def _balance(
+    ix: Indices, supply: Supply, fleet: Fleet, cells: pd.DataFrame, racks: Block
+) -> tuple[Entries, Floats]:
+    """Entries and right side of the balance of some cells, whose racks alive are ``racks``."""
     count = len(cells)
     t = cells["t"].to_numpy(dtype=np.int64)
     step = _early_survival(ix)
-    own = Entries.of(np.arange(count), fleet.racks.cols, 1.0)
-    first = np.r_[True, np.diff(t) != 1] if count else np.array([], dtype=bool)
-    later = np.flatnonzero(~first)
-    before = Entries.of(later, fleet.racks.cols[later - 1], -step[t[later]])
+    own = Entries.of(np.arange(count), racks.cols, 1.0)
+    place = cells[["hall", "accelerator", "role"]]
+    later = np.flatnonzero((place == place.shift()).all(axis=1).to_numpy(dtype=bool))
+    before = Entries.of(later, racks.cols[later - 1], -step[t[later]])
     cohorts = ix.cohorts.cohorts
-    entry_row = _cell_rows(ix, np.arange(len(cohorts)), cohorts["entry"].to_numpy(dtype=np.int64))
+    entry = cohorts["entry"].to_numpy(dtype=np.int64)
+    entry_row = _cell_rows(ix, cells, np.arange(len(cohorts)), entry)
     inflow = _inflow(ix, supply, fleet, entry_row, -1.0)
     known = entry_row >= 0
-    racks = cohorts["racks"].to_numpy(dtype=float)
-    present = np.bincount(entry_row[known], weights=racks[known], minlength=count)
-    entries = own + before + inflow + _arc_steps(ix, fleet, step)
+    stood = cohorts["racks"].to_numpy(dtype=float)
+    present: Floats = np.bincount(entry_row[known], weights=stood[known], minlength=count).astype(float)
+    entries = own + before + inflow + _arc_steps(ix, fleet, cells, step)
     kept = entries.row >= 0
-    entries = Entries.of(entries.row[kept], entries.col[kept], entries.value[kept])
-    form.rows("fleet", fleet.racks.keys, entries, lower=present, upper=present)
+    return Entries.of(entries.row[kept], entries.col[kept], entries.value[kept]), present
 
 
 def _early_survival(ix: Indices) -> Floats:
@@ -143,7 +153,7 @@ def _early_survival(ix: Indices) -> Floats:
     return np.concatenate([[1.0], per_quarter ** ix.calendar.quarters.astype(float)])
 
 
-def _arc_steps(ix: Indices, fleet: Fleet, step: Floats) -> Entries:
+def _arc_steps(ix: Indices, fleet: Fleet, cells: pd.DataFrame, step: Floats) -> Entries:
     """What each arc changes in the balance, apart from its entry, with the sign of the left side."""
     arcs, cohorts, alive = ix.cohorts.arcs, ix.cohorts.cohorts, ix.cohorts.alive
     total = len(ix.calendar)
@@ -156,18 +166,19 @@ def _arc_steps(ix: Indices, fleet: Fleet, step: Floats) -> Entries:
     change = stands - step[None, :total] * stood
     change[np.arange(len(c))[entry < total], entry[entry < total]] -= 1.0
     arc, period = np.nonzero(np.abs(change) > 1e-12)
-    row = _cell_rows(ix, c[arc], period)
+    row = _cell_rows(ix, cells, c[arc], period)
     return Entries.of(row, fleet.leave.cols[arc], -change[arc, period])
 
 
-def _cell_rows(ix: Indices, cohort: Ints, t: Ints) -> Ints:
+def _cell_rows(ix: Indices, cells: pd.DataFrame, cohort: Ints, t: Ints) -> Ints:
     """Row of the cell of each cohort in each period; -1 outside."""
     cohorts = ix.cohorts.cohorts
     wanted = pd.DataFrame(
         {
             "hall": cohorts["hall"].to_numpy()[cohort],
             "accelerator": cohorts["accelerator"].to_numpy()[cohort],
+            "role": np.asarray(ix.cohorts.role, dtype=object)[cohort],
             "t": t,
         }
     )
-    return lookup(ix.cells, ["hall", "accelerator", "t"], wanted)
+    return lookup(cells, ["hall", "accelerator", "role", "t"], wanted)

@@ -29,7 +29,9 @@ class Indices:
     deliveries: Deliveries
     cohorts: Cohorts
     cells: pd.DataFrame
-    """hall, site, accelerator, t: wherever racks can stand."""
+    """hall, site, accelerator, role, t: wherever racks can stand that train; their role is empty."""
+    role_cells: pd.DataFrame
+    """The same for racks in a role outside training."""
 
 
 def make_indices(scenario: Scenario, options: pd.DataFrame) -> Indices:
@@ -39,19 +41,29 @@ def make_indices(scenario: Scenario, options: pd.DataFrame) -> Indices:
     choices = make_choices(scenario, calendar, options)
     deliveries = make_deliveries(scenario, calendar, places)
     cohorts = make_cohorts(scenario, calendar, places, choices, deliveries)
-    return Indices(scenario, calendar, places, choices, deliveries, cohorts, _cells(cohorts))
+    cells = _cells(cohorts)
+    trains = cells["role"] == ""
+    return Indices(
+        scenario,
+        calendar,
+        places,
+        choices,
+        deliveries,
+        cohorts,
+        cells[trains].reset_index(drop=True),
+        cells[~trains].reset_index(drop=True),
+    )
 
 
 def _cells(cohorts: Cohorts) -> pd.DataFrame:
-    """From the first entry of a hall's racks of a type to their last possible exit."""
-    table = cohorts.cohorts[["hall", "site", "accelerator", "entry"]].copy()
+    """From the first entry of a hall's racks of a type and role to their last possible exit."""
+    table = cohorts.cohorts[["hall", "site", "accelerator", "entry"]].assign(role=cohorts.role)
     table["exit"] = cohorts.arcs.groupby("cohort")["exit"].max()
-    spans = table.groupby(["hall", "site", "accelerator"], as_index=False).agg(
-        entry=("entry", "min"), exit=("exit", "max")
-    )
-    spans = spans.sort_values(["site", "hall", "accelerator"], ignore_index=True)
+    on = ["site", "hall", "accelerator", "role"]
+    spans = table.groupby(on, as_index=False).agg(entry=("entry", "min"), exit=("exit", "max"))
+    spans = spans.sort_values(on, ignore_index=True)
     lengths = (spans["exit"] - spans["entry"]).clip(lower=0).to_numpy(dtype=np.int64)
-    cells = spans.loc[spans.index.repeat(lengths), ["hall", "site", "accelerator", "entry"]]
+    cells = spans.loc[spans.index.repeat(lengths), ["hall", "site", "accelerator", "role", "entry"]]
     step = np.concatenate([np.arange(n) for n in lengths]) if len(lengths) else np.array([], dtype=np.int64)
     cells["t"] = cells["entry"].to_numpy() + step
     return cells.drop(columns="entry").reset_index(drop=True)

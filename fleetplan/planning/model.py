@@ -26,6 +26,7 @@ from fleetplan.planning.form import Floats, Form
 from fleetplan.planning.indices import Indices, make_indices
 from fleetplan.planning.power import Power, add_power
 from fleetplan.planning.rentals import Rentals, add_rentals
+from fleetplan.planning.roles import add_roles
 from fleetplan.planning.stability import Stability, add_stability, second_objective
 from fleetplan.planning.supply import Supply, add_ceilings, add_supply, add_vendor_share
 from fleetplan.planning.tax import add_tax
@@ -118,13 +119,14 @@ def _build(
     fleet = add_cohorts(form, ix, supply)
     add_ceilings(form, ix, supply, swaps_by_delivery(ix, fleet))
     add_vendor_share(form, ix, supply)
-    power = add_power(form, ix, fleet.racks)
+    power = add_power(form, ix, fleet)
     rentals = add_rentals(form, ix)
     work = add_work(form, ix, power, supply, rentals)
     arc_money = make_arc_money(ix)
     add_cash(
         book, ix, supply=supply, fleet=fleet, power=power, work=work, rentals=rentals, arc_money=arc_money
     )
+    add_roles(form, book, ix, fleet)
     add_budgets(form, ix, supply, fleet)
     add_book_limits(form, ix, fleet, arc_money)
     add_carbon(form, book, ix, power=power, work=work, supply=supply, fleet=fleet)

@@ -6,10 +6,12 @@ racks themselves where there is one cap), ``unused_take[s, t]`` MW billed and no
 ::
 
     caps    sum_m capped[h,k,m,t] = racks[h,k,t]
-    power   sum_{k,m} kW_{h,k,m,t}/1000 capped[h,k,m,t] <= usable_MW[h,t]
+    power   sum_{k,m} kW_{h,k,m,t}/1000 capped[h,k,m,t]
+            + sum_{k,r} kW_{h,k,m0,t}/1000 in_role[h,k,r,t] <= usable_MW[h,t]
     take    unused_take[s,t] + sum_{h in s} MW used >= minimum share x ramp_t x built MW[s,t]
 
-``kW`` is facility power by cap and life stage. Halls carry the limit; a site's limit is the sum of its
+``kW`` is facility power by cap and life stage; racks in a role outside training count at the cap ``m0``
+that power is planned with. Halls carry the limit; a site's limit is the sum of its
 halls. A contract's minimum share grows linearly over its ramp and ends with its term, both counted
 from the first quarter of the horizon in which the site has power.
 """
@@ -21,10 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from fleetplan.inputs.accelerator import Accelerator
 from fleetplan.lifecycle import minimum_take_share
-from fleetplan.planning.form import Block, Entries, Floats, Form, Ints, lookup, numbered
+from fleetplan.planning.choices import default_cap_w
+from fleetplan.planning.cohorts import Fleet
+from fleetplan.planning.form import Block, Entries, Floats, Form, Ints, lookup, mapped, numbered
 from fleetplan.planning.indices import Indices
-from fleetplan.planning.places import rack_kw
+from fleetplan.planning.places import law_kw, rack_kw
 
 
 @dataclass(frozen=True)
@@ -32,21 +37,34 @@ class Power:
     """``modes``: hall, site, accelerator, cap_w, t, col, kw (facility kW per rack); ``take`` by site, t."""
 
     modes: pd.DataFrame
+    roles: pd.DataFrame
+    """The same of racks in a role outside training, with the role and what a rack draws, average_kw."""
     take: Block
     take_keys: pd.DataFrame
 
+    @property
+    def standing(self) -> pd.DataFrame:
+        """Every column that takes megawatts, racks in a role included."""
+        return _standing(self.modes, self.roles)
 
-def add_power(form: Form, ix: Indices, racks: Block) -> Power:
+
+def add_power(form: Form, ix: Indices, fleet: Fleet) -> Power:
     """Add caps, hall limits and contracts."""
-    modes = _modes(form, ix, racks)
-    row = _hall_rows(ix, modes)
+    modes, roles = _modes(form, ix, fleet.racks), _roles(ix, fleet.in_role)
+    standing = _standing(modes, roles)
+    row = _hall_rows(ix, standing)
     halls = ix.places.halls["hall"].to_numpy()
     total = len(ix.calendar)
     keys = pd.DataFrame({"hall": np.repeat(halls, total), "period": np.tile(ix.calendar.names, len(halls))})
-    entries = Entries.of(row, modes["col"], modes["kw"] / 1000)
+    entries = Entries.of(row, standing["col"], standing["kw"] / 1000)
     form.rows("power", keys, entries, upper=ix.places.usable_mw.reshape(-1))
-    take, take_keys = _contracts(form, ix, modes)
-    return Power(modes, take, take_keys)
+    take, take_keys = _contracts(form, ix, standing)
+    return Power(modes, roles, take, take_keys)
+
+
+def _standing(modes: pd.DataFrame, roles: pd.DataFrame) -> pd.DataFrame:
+    columns = ["hall", "site", "accelerator", "t", "col", "kw"]
+    return pd.concat([modes[columns], roles[columns]], ignore_index=True) if len(roles) else modes
 
 
 def _hall_rows(ix: Indices, modes: pd.DataFrame) -> Ints:
@@ -74,6 +92,24 @@ def _modes(form: Form, ix: Indices, racks: Block) -> pd.DataFrame:
     modes["col"] = col
     modes["kw"] = rack_kw(ix.scenario, ix.calendar, modes)
     return modes.drop(columns="cell")
+
+
+def _roles(ix: Indices, in_role: Block) -> pd.DataFrame:
+    """Racks in a role, at the cap that power is planned with, and the facility kW that one draws."""
+    roles, accelerators = ix.role_cells.copy(), ix.scenario.accelerators
+    names = sorted(set(roles["accelerator"]))
+    caps = {name: default_cap_w(accelerators[name]) for name in names}
+    drawn = {name: role_kw(accelerators[name]) for name in names}
+    roles["cap_w"], roles["average_kw"] = (mapped(roles["accelerator"], by) for by in (caps, drawn))
+    roles["col"] = in_role.cols
+    roles["kw"] = rack_kw(ix.scenario, ix.calendar, roles)
+    return roles
+
+
+def role_kw(accelerator: Accelerator) -> float:
+    """Facility kW (at peak PUE) that a rack in a role draws on average."""
+    ratio = accelerator.average_to_provisioned_power
+    return law_kw(accelerator, default_cap_w(accelerator)) * (1.0 if ratio is None else ratio)
 
 
 def contract_shares(ix: Indices) -> tuple[pd.DataFrame, Floats]:

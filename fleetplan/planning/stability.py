@@ -96,7 +96,7 @@ def second_objective(ix: Indices, supply: Supply, fleet: Fleet, stability: Stabi
         weights[stability.more.cols] = 1.0
         weights[stability.fewer.cols] = 1.0
     else:
-        changed = ix.cohorts.arcs["kind"].isin(["early", "upgrade", "moved"]).to_numpy()
+        changed = ix.cohorts.arcs["kind"].isin(["early", "upgrade", "moved", "role"]).to_numpy()
         weights[fleet.leave.cols[changed]] = 1.0
     rank = np.arange(len(supply.lots), dtype=float) / max(1, len(supply.lots))
     weights[supply.lots.cols] += ORDER_WEIGHT * rank * supply.lot

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from fleetplan.performance.table import OPTIONS
 from fleetplan.plan.csvs import write_csv
-from fleetplan.plan.schema import TABLES
+from fleetplan.plan.schema import ROLES, TABLES
 from fleetplan.tables import TableSpec
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ class Table:
 
 
 def plan_tables(source: ReportSource) -> Iterator[Table]:
-    """Every table that a plan's folder holds as CSV, options included."""
+    """Every table that a plan's folder holds as CSV, options included; roles where there are some."""
     for spec in (*TABLES, OPTIONS):
-        yield Table(spec, source.table(spec.name))
+        frame = source.table(spec.name)
+        if spec is not ROLES or len(frame):
+            yield Table(spec, frame)
 
 
 def csv_bytes(table: Table) -> bytes:

@@ -47,7 +47,10 @@ def _power(source: ReportSource) -> Section:
 
 def _fleet(source: ReportSource) -> Section:
     about = "One row per accelerator, one column per period; the darker, the more racks are alive."
-    return Section("fleet", "Fleet", titles.fleet(source), (), (Panel("fleet_racks", about, ("fleet",)),))
+    if source.table("roles").empty:
+        return Section("fleet", "Fleet", titles.fleet(source), (), (Panel("fleet_racks", about, ("fleet",)),))
+    panel = Panel("fleet_racks", about, ("fleet", "roles"))
+    return Section("fleet", "Fleet", titles.fleet(source), (titles.roles(source),), (panel,))
 
 
 def _work(source: ReportSource) -> Section:

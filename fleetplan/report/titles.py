@@ -232,6 +232,16 @@ def retirements(source: ReportSource) -> Message:
     return say(racks, " retire, ", early, " of them early, which writes off ", lost, ".")
 
 
+def roles(source: ReportSource) -> Message:
+    """What is handed on to roles outside training, at what cost, and what it saves there."""
+    periods = [period.name for period in source.scenario.horizon]
+    last = source.number("roles", "racks", "racks", {"period": periods[-1:]})
+    cost = source.number("roles", "hand_over_musd", "M USD")
+    value = source.number("roles", "value_musd", "M USD")
+    ready = say("Roles outside training hold ", last, " at the end: making racks ready costs ", cost)
+    return ready + say(" and saves ", value, " elsewhere.")
+
+
 def carbon(source: ReportSource) -> Message:
     """Emissions over the horizon."""
     energy = source.number("energy", "operational_t", "tCO2e")

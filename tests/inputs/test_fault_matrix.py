@@ -36,6 +36,8 @@ BLANK_MEANS = {
     "workloads.straggler_factor": "1",
     "rentals.lead_time_quarters": "0",
     "rentals.commitment_quarters": "1",
+    "roles.down_quarters": "0",
+    "roles.minimum_age_quarters": "0",
     "power_by_quarter.facility_mw_if_dates_slip": "as planned",
     "power_by_quarter.facility_mw_if_dates_early": "as planned",
     "supply.price_low_musd_per_rack": "no interval",
@@ -45,7 +47,7 @@ BLANK_MEANS = {
     "evidence.unit": "a word",
 }
 FREE_TEXT = {"note", "source_url", "sites.name", "workloads.name", "sites.country"}
-NAMES_DECLARED_HERE = {"fleet_today.cohort", "rentals.rental"}
+NAMES_DECLARED_HERE = {"fleet_today.cohort", "rentals.rental", "roles.role"}
 EVIDENCE_TABLES = {"sites_sources", "workloads_sources", "evidence"}
 
 

@@ -177,6 +177,7 @@ def test_a_missing_quarter_names_hall_and_quarter(shop: Workshop) -> None:
         ("fleet_today", 0, {"racks": "2.5"}, "E013"),
         ("demand", 0, {"quarter": "2027-03-01"}, "E014"),
         ("rentals", 0, {"first_quarter": "2029Q1"}, "E016"),
+        ("roles", 0, {"first_quarter": "2029Q1"}, "E016"),
         ("workloads", 0, {"allowed_sites": "atlantis"}, "E007"),
         ("power_caps", 0, {"speed_factor": "0.5"}, "E032"),
         ("accelerators", 0, {"accelerator": "mtia-500"}, "E007"),

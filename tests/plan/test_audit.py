@@ -14,7 +14,7 @@ from fleetplan.errors import AuditError
 from fleetplan.inputs.load import load_scenario
 from fleetplan.inputs.scenario import Scenario
 from fleetplan.inputs.values import with_factor, with_value
-from fleetplan.periods import Horizon
+from fleetplan.periods import Horizon, Quarter
 from fleetplan.plan.audit import audit, require
 from fleetplan.plan.audit_report import AuditReport, Checker
 from fleetplan.plan.schema import TABLES
@@ -24,6 +24,7 @@ from fleetplan.solving.compile import compile_model
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
 
+START = Quarter(2027, 1)
 Tables = dict[str, pd.DataFrame]
 Solved = tuple[Scenario, pd.DataFrame, Tables, float]
 
@@ -38,7 +39,14 @@ def long_periods() -> Scenario:
 
 
 def more_demand() -> Scenario:
-    return with_factor(base(), "demand[*,*].samples_per_s", 8.0)
+    scenario = with_factor(base(), "demand[*,*].samples_per_s", 8.0)
+    roles = [
+        # One role ends within the horizon, the other begins with a quarter without work.
+        ("inference", {"first": START, "last": START + 3, "value_musd_per_rack_quarter": 2.0}),
+        ("research", {"value_musd_per_rack_quarter": 1.9, "down_quarters": 1, "max_racks": 40}),
+    ]
+    offers = tuple(scenario.roles[0].model_copy(update={"name": name, **rest}) for name, rest in roles)
+    return scenario.model_copy(update={"roles": offers})
 
 
 def all_rules() -> Scenario:

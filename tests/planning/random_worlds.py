@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fleetplan.inputs.scenario import Scenario
+from fleetplan.inputs.scenario import Role, Scenario
 from tests.planning.worlds import (
+    HERE,
     START,
     accelerator,
     cohort,
@@ -24,11 +25,11 @@ from tests.planning.worlds import (
 
 def random_world(seed: int) -> tuple[Scenario, pd.DataFrame]:
     """A scenario of one or two sites, up to three halls and two or three types, with its options."""
-    draw = np.random.default_rng(seed)
+    draw, more = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     lengths = tuple(int(n) for n in draw.choice([1, 1, 1, 2, 4], draw.integers(2, 6)))
     quarters = sum(lengths)
     names = ["alpha", "beta", "gamma"][: draw.integers(2, 4)]
-    types = [_type(draw, name) for name in names]
+    types = [_type(draw, more, name) for name in names]
     sites = [_site(draw, name) for name in ["east", "west"][: draw.integers(1, 3)]]
     halls = [
         hall(
@@ -64,7 +65,7 @@ def random_world(seed: int) -> tuple[Scenario, pd.DataFrame]:
         fleet=fleet,
         supply=[s for t in types for s in _supply(draw, t.name, quarters)],
         demand=asks,
-        finance=_finance(draw),
+        finance={**_finance(draw), "move_cost_share": 0.04},
         lifecycle=_lifecycle(draw, names),
         carbon={
             "intensity_g_per_kwh": {s.name: float(draw.uniform(0, 500)) for s in sites},
@@ -75,15 +76,18 @@ def random_world(seed: int) -> tuple[Scenario, pd.DataFrame]:
             "allow_early_retirement": bool(draw.random() < 0.8),
             "price_carbon": bool(draw.random() < 0.5),
             "use_tax": bool(draw.random() < 0.5),
+            "allow_moves": bool(more.random() < 0.25),
         },
+        roles=_roles(more, [t.name for t in types], quarters),
     )
     table = options(*[o for t in types for w in works for o in _options(draw, w.name, t.name)])
     return world, table
 
 
-def _type(draw: np.random.Generator, name: str):
+def _type(draw: np.random.Generator, more: np.random.Generator, name: str):
     return accelerator(
         name,
+        average_to_provisioned_power=float(more.choice([0.8, 1.0])),
         vendor=str(draw.choice(["Meta", "Acme"])),
         facility_fixed_w_per_device=float(draw.uniform(40e3, 100e3)),
         facility_slope_w_per_cap_w=float(draw.uniform(20, 60)),
@@ -142,6 +146,28 @@ def _supply(draw: np.random.Generator, name: str, quarters: int):
                 )
             )
     return rows
+
+
+def _roles(draw: np.random.Generator, names: list[str], quarters: int) -> list[Role]:
+    """Up to two roles outside training, over a part of the horizon."""
+    made = []
+    for name in ["inference", "research"][: draw.choice([0, 1, 2])]:
+        first = int(draw.integers(-1, quarters))
+        made.append(
+            Role(
+                origin=HERE,
+                name=name,
+                accelerator=str(draw.choice(names)),
+                first=START + first,
+                last=START + int(draw.integers(first, quarters + 2)),
+                max_racks=int(draw.integers(1, 6)),
+                value_musd_per_rack_quarter=float(draw.uniform(0.0, 1.2)),
+                cost_share_of_price=float(draw.choice([0.0, 0.1])),
+                down_quarters=int(draw.integers(0, 3)),
+                minimum_age_quarters=int(draw.integers(0, 8)),
+            )
+        )
+    return made
 
 
 def _finance(draw: np.random.Generator) -> dict[str, object]:

@@ -168,8 +168,10 @@ class Reference:
                 }
             )
         self.orders()
+        self.hand_on()
         for i, c in enumerate(self.cohorts):
             self.age(i, c)
+        self.roles()
         self.places()
         self.work()
         least = self.m.solve()
@@ -214,6 +216,53 @@ class Reference:
             least = s.committed_racks // lot
             self.m.row(lots, least, least + max(0, ceiling - s.committed_racks) // lot)
 
+    def hand_on(self) -> None:
+        """What racks can become once in their life: racks in another hall, or in a role outside training."""
+        for i, c in list(enumerate(self.cohorts)):
+            c["children"] = []
+            oldest = c["v"] + self.life.maximum_age_quarters
+            for t in range(c["entry"] + 1, self.T):
+                if self.starts[t] >= oldest:
+                    break
+                if self.w.rules.allow_moves:
+                    for hall, h in self.w.halls.items():
+                        cooled = h.cooling_class in self.w.accelerators[c["name"]].cooling
+                        if hall != c["hall"] and cooled:
+                            self.child(i, c, t, self.fin.move_cost_share, hall=hall)
+                for r in self.w.roles:
+                    due = r.first.ordinal <= self.starts[t] <= r.last.ordinal
+                    if (
+                        r.accelerator == c["name"]
+                        and due
+                        and self.starts[t] - c["v"] >= r.minimum_age_quarters
+                    ):
+                        self.child(i, c, t, r.cost_share_of_price, role=r)
+
+    def child(self, i: int, c: dict[str, Any], t: int, share: float, **what: Any) -> None:
+        j = len(self.cohorts)
+        new = {"racks": None, "d": None, "children": [], "parent": i, "entry": t, **what}
+        self.cohorts.append({**c, **new})
+        self.m.var("hand", j)
+        self.ops("hand", share * c["price"], t, j, hall=c["hall"])
+        c["children"].append(j)
+
+    def roles(self) -> None:
+        """What racks in roles bring, how many each role needs."""
+        for r in self.w.roles:
+            for t in range(self.T):
+                mine = [
+                    (i, c)
+                    for i, c in enumerate(self.cohorts)
+                    if c.get("role") == r and c["entry"] <= t < c["stop"]
+                ]
+                for i, c in mine:
+                    ready = self.starts[c["entry"]] + r.down_quarters
+                    works = [q for q in self.quarters(t) if ready <= q <= r.last.ordinal]
+                    worth = len(works) * r.value_musd_per_rack_quarter
+                    self.ops("n", -worth, t, i, t, hall=c["hall"])
+                if mine and self.starts[t] <= r.last.ordinal:
+                    self.m.row([(("n", i, t), 1.0) for i, _ in mine], -np.inf, r.max_racks)
+
     def tax_rate(self, hall: str) -> float:
         return (
             self.fin.income_tax_rate[self.w.sites[self.w.halls[hall].site].country]
@@ -246,6 +295,9 @@ class Reference:
         stop = max([t for t in range(self.T + 1) if self.starts[t] <= oldest], default=0)
         c["stop"] = stop = max(stop, c["entry"])
         at = [max(0, s - c["v"]) for s in self.starts]
+        if stop == c["entry"] and "parent" in c:
+            self.m.row([(("hand", i), 1.0)], 0, 0)
+            return
         if stop == c["entry"]:
             name = ("lots", c["d"], c["hall"]) if fresh else ("gone", i)
             if not fresh:
@@ -266,6 +318,8 @@ class Reference:
         come = [(("n", i, c["entry"]), 1.0)]
         if fresh:
             self.m.row([*come, (("lots", c["d"], c["hall"]), -c["lot"])], 0, 0)
+        elif "parent" in c:
+            self.m.row([*come, (("hand", i), -1.0)], 0, 0)
         else:
             self.m.row(come, c["racks"], c["racks"])
         for t in range(c["entry"] + 1, stop + 1):
@@ -279,7 +333,8 @@ class Reference:
             if self.w.rules.allow_early_retirement and at[t] >= self.life.minimum_age_quarters:
                 self.m.var("out", i, t)
                 self.leave(i, c, t, ("out", i, t), 1.0, at[t], at[t])
-            self.m.row([before, (("n", i, t), -1.0), (("out", i, t), -1.0)], 0, 0)
+            handed = [(("hand", j), -1.0) for j in c["children"] if self.cohorts[j]["entry"] == t]
+            self.m.row([before, (("n", i, t), -1.0), (("out", i, t), -1.0), *handed], 0, 0)
 
     def upkeep(self, age: int) -> float:
         return [share for start, share in self.fin.maintenance_share_per_year if start <= age / 4][-1]
@@ -297,18 +352,40 @@ class Reference:
             gain = self.resale(c["name"], age) - self.fin.decommission_cost_share
         self.m.pay(name, -gain * price * factor * (1 - rate))
 
+    def opex(self, t: int) -> float:
+        rate = self.fin.opex_musd_per_facility_mw_year * self.len[t] / 4
+        return rate * self.level(t, self.fin.inflation_per_year)
+
+    def in_roles(self, hall: str, site: str, t: int) -> list[Any]:
+        """Megawatts of racks in roles, at their planned cap; what they draw and cost by standing there."""
+        terms = []
+        for i, c in enumerate(self.cohorts):
+            if "role" not in c or c["hall"] != hall or not c["entry"] <= t < c["stop"]:
+                continue
+            a = self.w.accelerators[c["name"]]
+            cap = a.provisioned_cap_w
+            kw = self.kw(hall, c["name"], cap, t)
+            law = (a.facility_fixed_w_per_device + a.facility_slope_w_per_cap_w * cap) / 1000
+            drawn = law * a.devices_per_rack * a.average_to_provisioned_power
+            self.ops("n", kw / 1000 * self.opex(t) + drawn * self.per_kw(site, t), t, i, t, hall=hall)
+            terms.append((("n", i, t), kw / 1000))
+        return terms
+
     def places(self) -> None:
         """Caps, hall power, contracts, and what racks cost by standing there."""
         built: dict[tuple[str, int], float] = defaultdict(float)
         load: dict[tuple[str, int], list[Any]] = defaultdict(list)
         for hall, h in self.w.halls.items():
             for t in range(self.T):
-                terms = []
+                terms = self.in_roles(hall, h.site, t)
                 for name in self.w.accelerators:
                     there = [
                         (("n", i, t), -1.0)
                         for i, c in enumerate(self.cohorts)
-                        if c["hall"] == hall and c["name"] == name and c["entry"] <= t < c["stop"]
+                        if c["hall"] == hall
+                        and c["name"] == name
+                        and c["entry"] <= t < c["stop"]
+                        and "role" not in c
                     ]
                     if not there:
                         continue
@@ -316,8 +393,7 @@ class Reference:
                         self.m.var("m", hall, name, cap, t)
                         kw = self.kw(hall, name, cap, t)
                         terms.append((("m", hall, name, cap, t), kw / 1000))
-                        rate = self.fin.opex_musd_per_facility_mw_year * self.len[t] / 4
-                        rate *= self.level(t, self.fin.inflation_per_year)
+                        rate = self.opex(t)
                         self.ops("m", kw / 1000 * rate, t, hall, name, cap, t, hall=hall)
                         idle = self.idle(name)
                         self.ops("m", idle * self.per_kw(h.site, t), t, hall, name, cap, t, hall=hall)
@@ -361,7 +437,7 @@ class Reference:
         a = self.w.accelerators[name]
         use = [o.average_facility_kw_per_rack for o in self.options if o.accelerator == name]
         law = (a.facility_fixed_w_per_device + a.facility_slope_w_per_cap_w * self.caps[name][0]) / 1000
-        least = min(use, default=law * a.devices_per_rack)
+        least = min(use, default=law * a.devices_per_rack * a.average_to_provisioned_power)
         if a.idle_w is None:
             return least
         law = (

@@ -7,7 +7,7 @@ import pytest
 
 from fleetplan.api import optimize
 from fleetplan.errors import InputError
-from fleetplan.inputs.scenario import Rental, Upgrade
+from fleetplan.inputs.scenario import Rental, Role, Upgrade
 from fleetplan.plan.audit import audit
 from tests.planning.worlds import (
     HERE,
@@ -106,6 +106,90 @@ def test_racks_move_to_where_there_is_power_and_the_move_costs_its_share():
     assert go.tables["fleet"].query("period == '2027Q4'")["site"].unique().tolist() == ["west"]
     assert go.tables["fleet"]["vintage"].nunique() == 1
     assert go.objective < stay.objective
+
+
+def role(**changes) -> Role:
+    """Up to three alphas from the start on, at 0.2 M USD a quarter each."""
+    fields = {
+        "name": "inference",
+        "accelerator": "alpha",
+        "first": START,
+        "last": START + 9,
+        "max_racks": 3,
+        "value_musd_per_rack_quarter": 0.2,
+        "cost_share_of_price": 0.05,
+    }
+    return Role(origin=HERE, **{**fields, **changes})
+
+
+def test_racks_are_handed_on_to_another_role_for_its_price_and_after_its_down_time():
+    plan = checked(world(asked=2.0, roles=[role(down_quarters=1)]))
+    # Three of five racks are not needed; from the second quarter on they are made ready, then work.
+    assert plan.item("hand-over") == pytest.approx(3 * 0.05 * 1.0)
+    assert plan.item("role") == pytest.approx(-3 * 2 * 0.2)
+    roles = plan.tables["roles"]
+    assert roles["since"].unique().tolist() == ["2027Q2"]
+    assert roles["value_musd"].tolist() == pytest.approx([0.0, 0.6, 0.6])
+    # They stay in the fleet, keep its megawatts, and are no retirement.
+    assert plan.racks("alpha", "2027Q4") == pytest.approx(5)
+    assert plan.tables["power"]["used_mw"].tolist() == pytest.approx([0.5] * 4)
+    assert plan.tables["retirements"].empty
+    assert plan.tables["assignment"].query("period == '2027Q4'")["racks"].sum() <= 2 + 1e-9
+
+
+def test_racks_in_a_role_do_not_train():
+    short = 1.0  # M USD of a sample/s in a quarter, which a rack would train
+    dear = checked(world(asked=5.0, roles=[role(value_musd_per_rack_quarter=short + 0.1)]))
+    assert dear.tables["work"]["shortfall_samples_per_s"].tolist() == pytest.approx([0.0, 3.0, 3.0, 3.0])
+    cheap = checked(world(asked=5.0, roles=[role(value_musd_per_rack_quarter=short - 0.1)]))
+    assert cheap.tables["roles"].empty
+
+
+@pytest.mark.parametrize(
+    ("changes", "since", "quarters"),
+    [
+        ({"minimum_age_quarters": 6}, "2027Q3", 2),  # four quarters old at the start
+        ({"first": START + 3}, "2027Q4", 1),
+        ({"last": START + 1}, "2027Q2", 1),
+        ({"last": START + 2, "down_quarters": 1}, "2027Q2", 1),
+    ],
+)
+def test_a_role_takes_racks_from_their_age_on_and_only_while_it_needs_them(changes, since, quarters):
+    plan = checked(world(asked=2.0, roles=[role(**changes)]))
+    assert plan.tables["roles"]["since"].unique().tolist() == [since]
+    assert plan.item("role") == pytest.approx(-3 * quarters * 0.2)
+
+
+def test_racks_in_a_role_end_at_their_maximum_age_and_retire_from_their_minimum_age_on():
+    ages = {"maximum_age_quarters": 7, "minimum_age_quarters": 6}
+    plan = checked(world(asked=2.0, roles=[role()], lifecycle=ages))
+    # Aged 4 at the start: in the role at 5 and 6, gone at 7.
+    assert plan.item("role") == pytest.approx(-3 * 2 * 0.2)
+    assert plan.tables["retirements"].query("period == '2027Q4'")["racks"].sum() == pytest.approx(5)
+    dear = {"opex_musd_per_facility_mw_year": 6.0}  # 0.15 M USD a rack and quarter
+    left = checked(world(asked=2.0, roles=[role(last=START + 1)], lifecycle=ages, finance=dear))
+    early = left.tables["retirements"].query("kind == 'early'")
+    # Three racks work for one quarter; all that stand idle leave as soon as they are old enough.
+    assert early.groupby("period")["racks"].sum().to_dict() == pytest.approx({"2027Q3": 3.0})
+    assert left.tables["roles"].groupby("period")["racks"].sum().to_dict() == pytest.approx({"2027Q2": 3.0})
+
+
+def test_racks_in_a_role_draw_their_mean_power_at_the_planned_cap():
+    place = site("east", energy_price_usd_per_mwh=1.0)
+    warm = [accelerator("alpha", average_to_provisioned_power=0.8, idle_w=0.0), accelerator("beta")]
+    table = options(option("rank", "alpha", 1.0, average_facility_kw_per_rack=90.0))
+    plan = checked(world(asked=0.0, accelerators=warm, sites=[place], roles=[role(max_racks=5)]), table)
+    # Idle racks draw 90 kW (the least of any use), those in the role 80.
+    kwh = (5 * 90 + 3 * 5 * 80) * 8766 / 4
+    assert plan.tables["energy"]["facility_mwh"].sum() == pytest.approx(kwh / 1000)
+
+
+def test_cells_that_follow_each_other_in_time_are_not_taken_for_one():
+    # Alpha ends with the second quarter, beta begins with the third: one row of the table follows the other.
+    ages = {"maximum_age_quarters": 6, "minimum_age_quarters": 1, "attrition_per_year": 0.1}
+    plan = checked(world(asked=9.0, supply=[supply("beta", 1, 5, 0.1)], lifecycle=ages))
+    assert plan.racks("beta", "2027Q3") == pytest.approx(5)
+    assert plan.racks("alpha", "2027Q3") == pytest.approx(0.0)
 
 
 def test_attrition_takes_racks_and_their_book_value():

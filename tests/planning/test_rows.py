@@ -13,7 +13,7 @@ import pytest
 from pyomo.repn import generate_standard_repn
 
 import fleetplan.planning
-from fleetplan.inputs.scenario import Rental, Upgrade
+from fleetplan.inputs.scenario import Rental, Role, Upgrade
 from fleetplan.planning import build_model
 from tests.planning.worlds import (
     HERE,
@@ -44,7 +44,8 @@ KEPT = 0.9**0.25
 
 
 def model(**changes):
-    """Three quarters; alpha stands there; beta comes in lots of 2, runs at two caps, can be rented."""
+    """Three quarters; alpha stands there and has another role to go to; beta comes in lots of 2, runs at
+    two caps; alpha can be rented."""
     rules = {
         "minimum_cluster": True,
         "limit_vendor_share": True,
@@ -76,6 +77,18 @@ def model(**changes):
                 last=START + 2,
                 max_racks=5,
                 price_musd_per_rack_quarter=1.0,
+            )
+        ],
+        "roles": [
+            Role(
+                origin=HERE,
+                name="infer",
+                accelerator=A,
+                first=START,
+                last=START + 1,
+                max_racks=3,
+                value_musd_per_rack_quarter=0.2,
+                cost_share_of_price=0.05,
             )
         ],
         "upgrades": [Upgrade(origin=HERE, from_accelerator=A, to_accelerator=B, price_share_of_new_rack=0.5)],
@@ -135,6 +148,8 @@ def old(leaves, kind="early", to=-1):
     return ("leave", *OLD, leaves, kind, to)
 
 
+HAND = ("leave", HALL, A, "2026Q1", 0, Q2, "role", 5)
+"""The hand-over in the second quarter: the role takes nobody in the third."""
 SWAP_2 = ("leave", HALL, A, "2026Q1", 0, Q2, "upgrade", 3)
 SWAP_3 = ("leave", HALL, A, "2026Q1", 0, Q3, "upgrade", 4)
 
@@ -143,6 +158,7 @@ def expected() -> dict[str, tuple[tuple, dict, float, float]]:
     """Family -> key, coefficients, sides."""
     racks, low_cap = ("racks", HALL, B, Q2), ("capped", HALL, B, 600.0, Q2)
     full_cap = ("capped", HALL, B, 1000.0, Q2)
+    stand = {("racks", HALL, A, Q2): 0.1, ("in_role", HALL, A, "infer", Q2): 0.1}
     use = lambda run, t: ("use", "s", A if run == RUN_A else B, run, t)  # noqa: E731
     rented = lambda start, stop: ("rented", "r", start, stop)  # noqa: E731
     # Facility kW of beta: 100 + 100 x cap: 200 at 1000 W, 160 at 600 W.
@@ -160,23 +176,41 @@ def expected() -> dict[str, tuple[tuple, dict, float, float]]:
         ),
         "cohort": (
             OLD,
-            {old(Q2): 1.0, old(Q3): 1.0, SWAP_2: 1.0, SWAP_3: 1.0, old("end", "horizon"): 1.0},
+            {old(Q2): 1.0, old(Q3): 1.0, SWAP_2: 1.0, SWAP_3: 1.0, HAND: 1.0, old("end", "horizon"): 1.0},
             4.0,
             4.0,
         ),
         # Alive in Q2: what survives of Q1 less what leaves at the start of Q2.
         "fleet": (
             (HALL, A, Q2),
-            {("racks", HALL, A, Q2): 1.0, ("racks", HALL, A, Q1): -KEPT, old(Q2): KEPT, SWAP_2: KEPT},
+            {
+                ("racks", HALL, A, Q2): 1.0,
+                ("racks", HALL, A, Q1): -KEPT,
+                old(Q2): KEPT,
+                SWAP_2: KEPT,
+                HAND: KEPT,
+            },
             0.0,
             0.0,
         ),
+        # What was handed on stays, less attrition and those that retire from the role.
+        "roles": (
+            (HALL, A, "infer", Q3),
+            {
+                ("in_role", HALL, A, "infer", Q3): 1.0,
+                ("in_role", HALL, A, "infer", Q2): -KEPT,
+                ("leave", HALL, A, "2026Q1", 5, Q3, "early", -1): KEPT,
+            },
+            0.0,
+            0.0,
+        ),
+        "role_limit": (("infer", Q2), {("in_role", HALL, A, "infer", Q2): 1.0}, -INF, 3.0),
         "caps": ((HALL, B, Q2), {low_cap: 1.0, full_cap: 1.0, racks: -1.0}, 0.0, 0.0),
         # 2 MW less 10 % reserve.
-        "power": ((HALL, Q2), {("racks", HALL, A, Q2): 0.1, low_cap: 0.16, full_cap: 0.2}, -INF, 1.8),
+        "power": ((HALL, Q2), {**stand, low_cap: 0.16, full_cap: 0.2}, -INF, 1.8),
         "take": (
             ("s", Q2),
-            {("unused_take", "s", Q2): 1.0, ("racks", HALL, A, Q2): 0.1, low_cap: 0.16, full_cap: 0.2},
+            {("unused_take", "s", Q2): 1.0, **stand, low_cap: 0.16, full_cap: 0.2},
             1.7,
             INF,
         ),
@@ -264,6 +298,7 @@ def expected() -> dict[str, tuple[tuple, dict, float, float]]:
                 SWAP_2: 0.75 * KEPT,
                 old(Q3): 0.70 * KEPT**2,
                 SWAP_3: 0.70 * KEPT**2,
+                ("leave", HALL, A, "2026Q1", 5, Q3, "early", -1): 0.70 * KEPT,
             },
             -INF,
             3.0,
@@ -276,7 +311,10 @@ def expected() -> dict[str, tuple[tuple, dict, float, float]]:
                 SWAP_2: 0.05,
                 old(Q3): 0.05 * (1 + KEPT),
                 SWAP_3: 0.05 * (1 + KEPT),
+                HAND: 0.05,
                 old("end", "horizon"): 0.05 * (1 + KEPT + KEPT**2),
+                ("leave", HALL, A, "2026Q1", 5, Q3, "early", -1): 0.05,
+                ("leave", HALL, A, "2026Q1", 5, "end", "horizon", -1): 0.05 * (1 + KEPT),
                 ("leave", HALL, B, Q2, 1, "end", "horizon", -1): 0.1 * (1 + KEPT),
                 ("leave", HALL, B, Q3, 2, "end", "horizon", -1): 0.1,
                 ("leave", HALL, B, Q2, 3, "end", "horizon", -1): 0.05 * (1 + KEPT),

@@ -20,14 +20,15 @@ def plan():
 
 @pytest.fixture(scope="session")
 def small():
-    """The same with 3 sites, 5 quarters and 2 workloads."""
-    return fixture_plan.make_plan(quarters=5, site_count=3, workload_count=2)
+    """The same with 3 sites, 5 quarters and 2 workloads, and racks in a role outside training."""
+    return fixture_plan.make_plan(quarters=5, site_count=3, workload_count=2, with_roles=True)
 
 
 @pytest.fixture(scope="session")
 def hostile():
     """The small plan with every name made as awkward as a name can be."""
-    return fixture_plan.make_plan(quarters=5, site_count=3, workload_count=2, rename=fixture_plan.hostile)
+    few = {"quarters": 5, "site_count": 3, "workload_count": 2}
+    return fixture_plan.make_plan(**few, rename=fixture_plan.hostile, with_roles=True)
 
 
 @pytest.fixture(scope="session")

@@ -110,6 +110,8 @@ def make_plan(
     site_count: int = 12,
     workload_count: int = 8,
     rename: Callable[[str], str] = str,
+    *,
+    with_roles: bool = False,
 ) -> Plan:
     """Simulate a plan; ``rename`` maps every site, hall, accelerator and workload name."""
     horizon = Horizon.of_quarters(Quarter(2026, 4), quarters)
@@ -122,6 +124,8 @@ def make_plan(
     _simulate(world)
     _work(world)
     _money(world)
+    if with_roles:
+        _roles(world)
     tables = {spec.name: spec.frame(world.rows[spec.name]) for spec in TABLES}
     scenario = _scenario(world, horizon)
     total = float(tables["ledger"]["npv_musd"].sum())
@@ -327,6 +331,20 @@ def _money(world: _World) -> None:
         world.add("ledger", "resale", row[4], row[2], detail, *_npv(row[8], at[row[4]]), False)
     for a in world.accelerators:
         _books(world, a)
+
+
+def _roles(world: _World) -> None:
+    """Half of three cohorts serve inference in the last two periods."""
+    since, last = world.periods[-2].name, world.periods[-1].name
+    stay = [row for row in world.rows["fleet"] if row[4] == last and (*row[:4], since) in _cohorts(world)]
+    for site, hall, name, born, _, racks in stay[:3]:
+        place = (site, hall, name, born, world.rename("inference"), since)
+        world.add("roles", *place, since, racks / 2, 0.0, 0.02 * racks)
+        world.add("roles", *place, last, racks / 2, 0.05 * racks, 0.0)
+
+
+def _cohorts(world: _World) -> set[tuple[Any, ...]]:
+    return {row[:5] for row in world.rows["fleet"]}
 
 
 def _books(world: _World, spec: tuple[Any, ...]) -> None:

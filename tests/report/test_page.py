@@ -12,7 +12,7 @@ from reading import Page, evaluate, rows, shown
 
 from fleetplan.performance.table import OPTIONS
 from fleetplan.plan.csvs import write_csv
-from fleetplan.plan.schema import TABLES
+from fleetplan.plan.schema import ROLES, TABLES
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,10 @@ def test_numbers_of_the_first_screen_are_all_cited(html):
         assert not re.search(r"\d", rest), card
 
 
-@pytest.mark.parametrize("spec", [*TABLES, OPTIONS], ids=lambda s: s.name)
+ALWAYS = [*(spec for spec in TABLES if spec is not ROLES), OPTIONS]
+
+
+@pytest.mark.parametrize("spec", ALWAYS, ids=lambda s: s.name)
 def test_embedded_csv_is_byte_for_byte_the_file_on_disk(page, plan, tmp_path, spec):
     frame = plan.options if spec is OPTIONS else plan.tables[spec.name]
     write_csv(frame, spec, tmp_path / "table.csv")
@@ -100,7 +103,22 @@ def test_every_chart_has_words_and_a_table(page):
 
 def test_every_table_of_the_plan_is_offered(page):
     grids = {attrs["data-grid"] for _, attrs in page.elements if "data-grid" in attrs}
+    assert {spec.name for spec in ALWAYS} <= grids
+    assert ROLES.name not in grids
+
+
+def test_roles_outside_training_are_shown_where_there_are_some(small):
+    from fleetplan.report import report_html
+
+    page = Page(report_html(small))
+    grids = {attrs["data-grid"] for _, attrs in page.elements if "data-grid" in attrs}
     assert {spec.name for spec in (*TABLES, OPTIONS)} <= grids
+    roles = small.tables["roles"]
+    last = roles.loc[roles["period"] == roles["period"].max(), "racks"].sum()
+    cited = {(one.table, one.column): one.value for one in page.cited if one.table == "roles"}
+    assert cited["roles", "racks"] == pytest.approx(last)
+    assert cited["roles", "value_musd"] == pytest.approx(roles["value_musd"].sum())
+    assert cited["roles", "hand_over_musd"] == pytest.approx(roles["hand_over_musd"].sum())
 
 
 def test_hostile_names_stay_text(hostile_html, hostile):

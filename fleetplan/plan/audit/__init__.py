@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleetplan.plan.audit import books, energy, form, ledger, limits, power, stock, supply, work
+from fleetplan.plan.audit import books, energy, form, ledger, limits, power, roles, stock, supply, work
 from fleetplan.plan.audit.view import View
 from fleetplan.plan.audit_report import AuditReport, Check, require
 
@@ -33,6 +33,9 @@ CHECKS = (
     stock.check_ages,
     stock.check_attrition,
     stock.check_cooling,
+    roles.check_roles,
+    roles.check_role_stock,
+    roles.check_role_money,
     supply.check_lots,
     supply.check_supply,
     supply.check_rentals,

@@ -6,7 +6,8 @@ from collections import defaultdict
 from typing import Any
 
 from fleetplan import money
-from fleetplan.plan.audit.power import allowed_caps, law_kw
+from fleetplan.plan.audit.power import allowed_caps, default_cap_w, law_kw
+from fleetplan.plan.audit.roles import racks_in_roles
 from fleetplan.plan.audit.view import View, say
 from fleetplan.plan.audit_report import Check, Checker
 
@@ -78,12 +79,20 @@ def average_kw(view: View) -> dict[SITE_PERIOD, float]:
     drawn: dict[SITE_PERIOD, float] = defaultdict(float)
     for row in view.rows("modes"):
         drawn[row.site, row.period] += row.racks * idle[row.accelerator]
+    for (name, accelerator, period), racks in racks_in_roles(view).items():
+        drawn[name, period] += racks * (_role_kw(view, accelerator) - idle[accelerator])
     for row in view.rows("assignment"):
         option = view.options.get(row.option)
         if option is not None and row.site in view.scenario.sites:
             extra = option.average_facility_kw_per_rack - idle[row.accelerator]
             drawn[row.site, row.period] += row.racks * extra
     return dict(drawn)
+
+
+def _role_kw(view: View, accelerator: str) -> float:
+    """Facility kW that a rack in a role draws: the law at the planned cap x mean over provisioned power."""
+    ratio = view.scenario.accelerators[accelerator].average_to_provisioned_power
+    return law_kw(view, accelerator, default_cap_w(view, accelerator)) * (1.0 if ratio is None else ratio)
 
 
 def idle_kw(view: View) -> dict[str, float]:

@@ -84,6 +84,8 @@ def _known(view: View) -> dict[str, Callable[[str], bool]]:
         "workload": scenario.workloads.__contains__,
         "option": view.options.__contains__,
         "period": view.period_index.__contains__,
+        "since": view.period_index.__contains__,
+        "role": {role.name for role in scenario.roles}.__contains__,
         "vintage": _is_quarter,
         "service_quarter": _is_quarter,
         "order_quarter": _is_quarter,

@@ -90,8 +90,13 @@ def stage_factor(view: View, accelerator: str, quarter: Quarter) -> float:
 
 def allowed_caps(view: View, accelerator: str) -> set[float]:
     """Caps that may be chosen: those with options, nearest the provisioned one first."""
-    spec = view.scenario.accelerators[accelerator]
-    default = spec.tdp_w if spec.provisioned_cap_w is None else spec.provisioned_cap_w
+    default = default_cap_w(view, accelerator)
     offered = {o.cap_w for o in view.options.values() if o.accelerator == accelerator} or {default}
     near = sorted(offered, key=lambda cap: (abs(cap - default), cap))
     return set(near[: view.scenario.rules.caps_per_accelerator])
+
+
+def default_cap_w(view: View, accelerator: str) -> float:
+    """The cap that power is planned with; racks in roles run at it."""
+    spec = view.scenario.accelerators[accelerator]
+    return spec.tdp_w if spec.provisioned_cap_w is None else spec.provisioned_cap_w

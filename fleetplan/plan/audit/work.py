@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from fleetplan.plan.audit.power import default_cap_w
+from fleetplan.plan.audit.roles import racks_in_roles
 from fleetplan.plan.audit.view import View, say
 from fleetplan.plan.audit_report import Check, Checker
 
@@ -25,6 +27,8 @@ def check_capacity(view: View) -> Check:
     there: dict[SITE_CAP, float] = defaultdict(float)
     for row in view.rows("modes"):
         there[row.site, row.accelerator, row.cap_w, row.period] += row.racks
+    for (site, accelerator, period), racks in racks_in_roles(view).items():
+        there[site, accelerator, default_cap_w(view, accelerator), period] -= racks
     for key, racks in sorted(needed.items()):
         site, accelerator, cap_w, period = key
         place = say("assignment", site, accelerator, f"{cap_w:g} W", period)
@@ -47,8 +51,9 @@ def check_burn_in(view: View) -> Check:
     for row in view.rows("assignment"):
         needed[row.site, row.accelerator, row.period] += row.racks * peak(view, row.workload)
     alive = view.sums("fleet", ("site", "accelerator", "period"), "racks")
+    other = racks_in_roles(view)
     for key, racks in sorted(entered.items()):
-        limit = (alive.get(key, 0.0) - lost * racks) * ready_share(view)
+        limit = (alive.get(key, 0.0) - other.get(key, 0.0) - lost * racks) * ready_share(view)
         check.at_most(say("assignment", *key), needed.get(key, 0.0), limit)
     return check.result()
 
