@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fleetplan.plan.audit_report import AuditReport
     from fleetplan.plan.manifest import Manifest, SolveFacts
     from fleetplan.plan.plan import Plan
+    from fleetplan.planning.earlier import Earlier
     from fleetplan.planning.model import PlanningModel
     from fleetplan.progress import Progress
     from fleetplan.solving.arrays import Compiled
@@ -126,12 +127,12 @@ def prepare(
     scenario: Scenario,
     *,
     options: pd.DataFrame | None = None,
-    previous: pd.DataFrame | None = None,
+    previous: Earlier | pd.DataFrame | None = None,
     watch: Stopwatch | None = None,
 ) -> Problem:
     """Make everything that a solve needs: training options, Pyomo model, arrays.
 
-    ``previous`` are the orders to stay close to, if not those of the plan that the scenario names.
+    ``previous`` is the plan to stay close to (or its orders), if not the one that the scenario names.
     """
     from fleetplan.performance import performance_table
     from fleetplan.planning import build_model
@@ -143,7 +144,7 @@ def prepare(
             options = performance_table(scenario)
             message += [f"{len(options):,} training options", f"{int(options['fits'].sum()):,} fit in memory"]
     with watch.phase("model") as message:
-        earlier = previous_orders(scenario) if previous is None else previous
+        earlier = earlier_plan(scenario) if previous is None else previous
         model = build_model(scenario, options, earlier)
         message.append(f"{len(model.terms):,} cost terms")
     with watch.phase("hand-off") as message:
@@ -210,13 +211,14 @@ def _loaded(scenario: Scenario | str | Path, watch: Stopwatch) -> Scenario:
     return loaded
 
 
-def previous_orders(scenario: Scenario) -> pd.DataFrame | None:
-    """Orders of the earlier plan that the scenario names, relative to the scenario's own folder."""
+def earlier_plan(scenario: Scenario) -> Earlier | None:
+    """The earlier plan that the scenario names, relative to the scenario's own folder."""
     from fleetplan.plan.store import read_plan
+    from fleetplan.planning.earlier import Earlier
 
     if scenario.rules.previous_plan is None:
         return None
-    return read_plan(Path(scenario.folder) / scenario.rules.previous_plan).orders
+    return Earlier.of(read_plan(Path(scenario.folder) / scenario.rules.previous_plan).tables)
 
 
 def _first_pass(problem: Problem, settings: Settings, progress: Progress, start: Start | None) -> Result:

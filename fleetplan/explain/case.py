@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleetplan.api import prepare, previous_orders
+from fleetplan.api import earlier_plan, prepare
 from fleetplan.errors import LimitError
 from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS, Sweep
 from fleetplan.solving.options import SolveOptions
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fleetplan.explain.clock import Clock
     from fleetplan.inputs.scenario import Scenario
     from fleetplan.plan.plan import Plan
+    from fleetplan.planning.earlier import Earlier
     from fleetplan.planning.model import PlanningModel
     from fleetplan.solving.arrays import Compiled, Floats
 
@@ -47,8 +48,8 @@ class Case:
     model: PlanningModel
     compiled: Compiled
     settings: SolveOptions
-    previous: pd.DataFrame | None = None
-    """Orders of the earlier plan that this one stays close to."""
+    previous: Earlier | pd.DataFrame | None = None
+    """The earlier plan (or its orders) that this one stays close to."""
 
     @classmethod
     def of(
@@ -56,7 +57,7 @@ class Case:
         scenario: Scenario,
         options: pd.DataFrame,
         settings: SolveOptions | None = None,
-        previous: pd.DataFrame | None = None,
+        previous: Earlier | pd.DataFrame | None = None,
     ) -> Case:
         """Build and compile; raises ``InfeasibleError`` where a commitment has no place at all."""
         made = prepare(scenario, options=options, previous=previous)
@@ -65,7 +66,7 @@ class Case:
     @classmethod
     def of_plan(cls, plan: Plan, settings: SolveOptions | None = None) -> Case:
         """The case that a plan was made from, with its own training options and gap."""
-        earlier = previous_orders(plan.scenario)
+        earlier = earlier_plan(plan.scenario)
         return cls.of(plan.scenario, plan.options, settings or settings_of(plan), earlier)
 
     def with_inputs(self, scenario: Scenario, options: pd.DataFrame | None = None) -> Case:

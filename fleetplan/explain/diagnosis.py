@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fleetplan.api import previous_orders
+from fleetplan.api import earlier_plan
 from fleetplan.errors import FleetplanError, InfeasibleError, LimitError
 from fleetplan.explain.case import parts
 from fleetplan.explain.clock import Clock
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
     from fleetplan.explain.case import Case
     from fleetplan.inputs.scenario import Scenario
+    from fleetplan.planning.earlier import Earlier
     from fleetplan.solving.arrays import Key
 
-SOFT = ("committed", "odd_racks", "frozen", "budget", "write_off", "depreciation", "carbon")
+FROZEN = ("frozen", "frozen_swaps", "frozen_exits")
+SOFT = ("committed", "odd_racks", *FROZEN, "budget", "write_off", "depreciation", "carbon")
 """Rows that people decide; all others are physics."""
 PATHS = {
     "budget": ("budget", "finance.capex_budget_musd", "M USD"),
@@ -104,7 +106,7 @@ def diagnose(
     scenario: Scenario,
     options: pd.DataFrame,
     settings: SolveOptions | None = None,
-    previous: pd.DataFrame | None = None,
+    previous: Earlier | pd.DataFrame | None = None,
     conflict_time_s: float = 10.0,
     *,
     time_s: float | None = None,
@@ -112,12 +114,12 @@ def diagnose(
 ) -> Diagnosis:
     """Say whether a plan is possible, and if not, why and what would mend it.
 
-    ``previous`` are the orders of the earlier plan, if not those that the scenario names;
+    ``previous`` is the earlier plan (or its orders), if not the one that the scenario names;
     ``conflict_time_s`` limits the search for a clashing set of rows; 0 leaves it out. After ``time_s``
     no further solve begins, and the answer says what it left open. ``heard`` gets each line of the
     answer as soon as it is known, contradictions on sight first.
     """
-    earlier = previous_orders(scenario) if previous is None else previous
+    earlier = earlier_plan(scenario) if previous is None else previous
     question = Question(scenario, options, settings or SolveOptions(), earlier, Clock.of(time_s))
     seen = contradictions(scenario, options)
     told = Diagnosis(False, tuple(seen)).said_first() if any(f.prevents_a_plan for f in seen) else []
@@ -235,12 +237,17 @@ def _finding(case: Case, relief: Relief) -> Finding:
             scenario, f"{path}[{window}]", f"{kind} {window}: {number(relief.limit)} {unit}"
         )
         return Finding(kind, (str(window),), relief.amount, unit, text, (source,))  # type: ignore[arg-type]
+    if relief.family == "frozen_exits":
+        hall, accelerator, vintage, _, period = parts(relief.index)
+        left = f"Racks of {accelerator} of {vintage} that leave {hall} in {period} are frozen by the earlier plan"
+        text = f"{left}; {racks_of(relief.amount)} cannot be kept to it."
+        return Finding("frozen orders", (accelerator, period), relief.amount, "racks", text, ())
     accelerator, delivery = parts(relief.index)[-2:]
     place = (accelerator, delivery)
     each = case.lot_racks(accelerator) if relief.family == "committed" else 1
     racks = relief.amount * each
     sources = tuple(supply_source(scenario, *place))
-    if relief.family == "frozen":
+    if relief.family in FROZEN:
         frozen = f"Orders of {accelerator} for {delivery} are frozen by the earlier plan"
         text = f"{frozen}; {racks_of(racks)} cannot be kept."
         return Finding("frozen orders", place, racks, "racks", text, sources)

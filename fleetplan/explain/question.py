@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fleetplan.inputs.scenario import Scenario
+    from fleetplan.planning.earlier import Earlier
     from fleetplan.solving.arrays import Key
     from fleetplan.solving.options import SolveOptions
 
@@ -28,7 +29,7 @@ class Question:
     scenario: Scenario
     options: pd.DataFrame
     settings: SolveOptions
-    previous: pd.DataFrame | None
+    previous: Earlier | pd.DataFrame | None
     clock: Clock = field(default_factory=Clock)
     """When to stop: what asks for a solve after that raises ``LimitError``."""
 

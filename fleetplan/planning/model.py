@@ -22,6 +22,7 @@ from fleetplan.planning.carbon import add_carbon
 from fleetplan.planning.cash import add_budgets, add_cash, constant_column, idle_commitments
 from fleetplan.planning.cohorts import Fleet, add_cohorts, swaps_by_delivery
 from fleetplan.planning.costs import CostBook
+from fleetplan.planning.earlier import Earlier
 from fleetplan.planning.form import Floats, Form
 from fleetplan.planning.indices import Indices, make_indices
 from fleetplan.planning.power import Power, add_power
@@ -95,24 +96,22 @@ def _resting(data: Any) -> float:
 def build_model(
     scenario: Scenario,
     options: pd.DataFrame,
-    previous: pd.DataFrame | None = None,
+    previous: Earlier | pd.DataFrame | None = None,
     *,
     form: Form | None = None,
 ) -> PlanningModel:
     """Build the planning model of a scenario with a table of training options.
 
-    ``previous`` is the orders table of an earlier plan to stay close to. Units are MW, M USD and
+    ``previous`` is an earlier plan to stay close to, or its table of orders alone. Units are MW, M USD and
     racks; work is in each workload's own scale. ``form`` is an empty form to write into, where Pyomo
     objects are not wanted. Raises ``InputError`` where something that the model
     needs is missing and ``InfeasibleError`` where a commitment has no place at all.
     """
     with PauseGC():
-        return _build(scenario, options, previous, form or Form(scenario.name))
+        return _build(scenario, options, Earlier.of(previous), form or Form(scenario.name))
 
 
-def _build(
-    scenario: Scenario, options: pd.DataFrame, previous: pd.DataFrame | None, form: Form
-) -> PlanningModel:
+def _build(scenario: Scenario, options: pd.DataFrame, earlier: Earlier | None, form: Form) -> PlanningModel:
     ix = make_indices(scenario, options)
     book = CostBook(ix.calendar.factor)
     supply = add_supply(form, ix)
@@ -130,7 +129,7 @@ def _build(
     add_budgets(form, ix, supply, fleet)
     add_book_limits(form, ix, fleet, arc_money)
     add_carbon(form, book, ix, power=power, work=work, supply=supply, fleet=fleet)
-    stability = add_stability(form, book, ix, supply, previous)
+    stability = add_stability(form, book, ix, supply=supply, fleet=fleet, earlier=earlier)
     for column in constant_column(form, ix).cols.tolist():
         idle_commitments(book, ix, column)
     add_tax(book, form, ix, fleet, arc_money)

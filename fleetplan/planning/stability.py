@@ -1,26 +1,33 @@
 """Stability: stay close to an earlier plan.
 
-Variables ``more[h, d]``, ``fewer[h, d]``: racks above or below the earlier plan's order.
+Compared are racks ordered by hall and delivery, modules ordered in the same way, and racks that leave
+training because a planner wants it (early retirement, move, hand-over to a role) by hall, type, vintage
+and period. Variables ``more``, ``fewer`` (orders), ``more_swaps``, ``fewer_swaps``, ``more_exits``,
+``fewer_exits``: racks above and below the earlier plan.
 
 ::
 
-    change   racks ordered[h,d] - earlier[h,d] = more[h,d] - fewer[h,d]      cost: price of change on both
-    frozen   racks ordered[h,d] = earlier[h,d]       where the order is placed in a frozen quarter
+    change, change_swaps, change_exits    racks - earlier = more - fewer      cost: price of change on both
+    frozen, frozen_swaps                  racks ordered = earlier     where the order is placed in a frozen quarter
+    frozen_exits                          racks that leave = earlier  where they leave in a frozen quarter
 
-A second pass takes the plan with the fewest changes among those that cost little more, and a fixed
-order among equals: :func:`second_objective`.
+Present racks are held to leave only as far as they stand there. A second pass takes the plan with the
+fewest changes among those that cost little more, and a fixed order among equals: :func:`second_objective`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fleetplan.planning.cohorts import Fleet
+from fleetplan.planning.calendar import quarter_names
+from fleetplan.planning.cohorts import Fleet, swaps_by_delivery
 from fleetplan.planning.costs import CostBook
-from fleetplan.planning.form import Block, Entries, Floats, Form, lookup
+from fleetplan.planning.earlier import EXITS, Earlier
+from fleetplan.planning.form import Bools, Entries, Floats, Form, Ints, lookup
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.supply import Supply
 
@@ -30,73 +37,168 @@ ORDER_WEIGHT = 1e-5
 
 @dataclass(frozen=True)
 class Stability:
-    """Racks above and below the earlier plan; both empty without one."""
+    """Columns of racks above and below the earlier plan; ``exits`` says whether racks that leave count."""
 
-    more: Block
-    fewer: Block
+    changes: Ints
+    exits: bool
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What is held against the earlier plan: one row for each key."""
+
+    keys: pd.DataFrame
+    racks: Entries
+    earlier: Floats
+    frozen: Bools
+    period: Ints
+    """In which a change is paid for."""
 
 
 def add_stability(
-    form: Form, book: CostBook, ix: Indices, supply: Supply, previous: pd.DataFrame | None
+    form: Form, book: CostBook, ix: Indices, *, supply: Supply, fleet: Fleet, earlier: Earlier | None
 ) -> Stability:
-    """Compare orders with an earlier plan's table of orders, price changes and freeze quarters."""
+    """Compare with an earlier plan, price changes, and hold what is frozen."""
+    if earlier is None:
+        return Stability(np.zeros(0, dtype=np.int64), exits=False)
+    orders, swaps = _orders(ix, supply, earlier), _swaps(ix, fleet, earlier)
+    changed, cols = _changes(form, book, ix, orders, "")
+    form.rows("change", **changed)
+    form.rows("frozen", **_frozen(orders))
+    changed, more = _changes(form, book, ix, swaps, "_swaps")
+    form.rows("change_swaps", **changed)
+    form.rows("frozen_swaps", **_frozen(swaps))
+    cols = np.concatenate([cols, more])
+    if earlier.exits is None:
+        return Stability(cols, exits=False)
+    exits = _exits(ix, fleet, earlier)
+    form.rows("frozen_exits", **_frozen(exits))
+    if ix.scenario.rules.change_price_musd_per_rack or ix.scenario.rules.tie_break_tolerance:
+        changed, more = _changes(form, book, ix, exits, "_exits")
+        form.rows("change_exits", **changed)
+        cols = np.concatenate([cols, more])
+    return Stability(cols, exits=True)
+
+
+def _changes(
+    form: Form, book: CostBook, ix: Indices, what: _Compared, suffix: str
+) -> tuple[dict[str, Any], Ints]:
+    """The rows that split racks into the earlier plan's and what is above and below, and these columns."""
+    every = np.arange(len(what.keys))
+    more, fewer = (form.variables(f"{name}{suffix}", what.keys) for name in ("more", "fewer"))
+    amount = np.full(len(every), ix.scenario.rules.change_price_musd_per_rack)
+    for block in (more, fewer):
+        cause = what.keys["accelerator"].to_numpy()
+        book.add("change", block.cols, what.period, amount, cause=cause, detail=block.name.replace("_", ", "))
+    apart = Entries.of(every, more.cols, -1.0) + Entries.of(every, fewer.cols, 1.0)
+    rows = {"keys": what.keys, "entries": what.racks + apart, "lower": what.earlier, "upper": what.earlier}
+    return rows, np.concatenate([more.cols, fewer.cols])
+
+
+def _frozen(what: _Compared) -> dict[str, Any]:
+    """The rows that hold racks at the earlier plan's, where they are frozen."""
+    held = np.flatnonzero(what.frozen)
+    number = np.full(len(what.keys), -1, dtype=np.int64)
+    number[held] = np.arange(len(held))
+    row = number[what.racks.row]
+    entries = Entries.of(row[row >= 0], what.racks.col[row >= 0], what.racks.value[row >= 0])
+    racks = what.earlier[held]
+    return {"keys": what.keys.iloc[held], "entries": entries, "lower": racks, "upper": racks}
+
+
+def _frozen_until(ix: Indices) -> int:
+    """First quarter that is not frozen."""
+    return int(ix.calendar.boundary[0]) + ix.scenario.rules.frozen_quarters
+
+
+def _placed_early(ix: Indices, delivery: Ints) -> Bools:
+    """Whether the order of a delivery is placed in a frozen quarter."""
+    table = ix.deliveries.table
+    placed = (table["delivery"] - table["lead"]).to_numpy(dtype=np.int64)[delivery]
+    return np.asarray((placed < _frozen_until(ix)) & (ix.scenario.rules.frozen_quarters > 0))
+
+
+def _orders(ix: Indices, supply: Supply, earlier: Earlier) -> _Compared:
     keys = supply.lots.keys
-    if previous is None:
-        return Stability(form.variables("more", keys.iloc[:0]), form.variables("fewer", keys.iloc[:0]))
-    earlier = earlier_racks(keys, previous)
-    stability = Stability(form.variables("more", keys), form.variables("fewer", keys))
-    every = np.arange(len(keys))
-    racks = supply.arrivals(every)
-    change = Entries.of(every, stability.more.cols, -1.0) + Entries.of(every, stability.fewer.cols, 1.0)
-    form.rows("change", keys, racks + change, lower=earlier, upper=earlier)
-    _freeze(form, ix, supply, earlier)
     d = ix.deliveries.landings["delivery"].to_numpy(dtype=np.int64)
     pay = ix.deliveries.table["pay"].to_numpy(dtype=np.int64)[d]
-    price = ix.scenario.rules.change_price_musd_per_rack
-    for block in (stability.more, stability.fewer):
-        amount = np.full(len(keys), price)
-        book.add("change", block.cols, pay, amount, cause=keys["accelerator"].to_numpy(), detail=block.name)
-    return stability
+    racks = supply.arrivals(np.arange(len(keys)))
+    return _Compared(keys, racks, earlier.racks_bought(keys), _placed_early(ix, d), pay)
 
 
-def earlier_racks(keys: pd.DataFrame, orders: pd.DataFrame) -> Floats:
-    """Racks that an earlier plan's orders put on each hall, accelerator and delivery quarter."""
-    bought = orders[orders["kind"].isin(["new", "committed", "option"])]
-    on = ["hall", "accelerator", "delivery"]
-    sums = bought.rename(columns={"delivery_quarter": "delivery"}).groupby(on)["racks"].sum().reset_index()
-    row = lookup(sums[on], on, keys[on])
-    values = np.append(sums["racks"].to_numpy(dtype=float), 0.0)
-    return np.asarray(values[row])
-
-
-def _freeze(form: Form, ix: Indices, supply: Supply, earlier: Floats) -> None:
-    table = ix.deliveries.table
-    d = ix.deliveries.landings["delivery"].to_numpy(dtype=np.int64)
-    placed = (table["delivery"] - table["lead"]).to_numpy(dtype=np.int64)[d]
-    until = int(ix.calendar.boundary[0]) + ix.scenario.rules.frozen_quarters
-    frozen = np.flatnonzero((placed < until) & (ix.scenario.rules.frozen_quarters > 0))
-    row = np.full(len(d), -1, dtype=np.int64)
-    row[frozen] = np.arange(len(frozen))
-    form.rows(
-        "frozen",
-        supply.lots.keys.iloc[frozen],
-        supply.arrivals(row),
-        lower=earlier[frozen],
-        upper=earlier[frozen],
+def _swaps(ix: Indices, fleet: Fleet, earlier: Earlier) -> _Compared:
+    """Module swaps by hall, new part and delivery."""
+    arcs, cohorts = ix.cohorts.arcs, ix.cohorts.cohorts
+    swaps = swaps_by_delivery(ix, fleet)
+    target = arcs["target"].to_numpy(dtype=np.int64)[(arcs["kind"] == "upgrade").to_numpy()]
+    cells = pd.DataFrame({"hall": cohorts["hall"].to_numpy()[target], "d": swaps.row})
+    keys = cells.drop_duplicates().sort_values(["hall", "d"], ignore_index=True)
+    d, table = keys["d"].to_numpy(dtype=np.int64), ix.deliveries.table
+    racks = Entries.of(lookup(keys, ["hall", "d"], cells), swaps.col, swaps.value)
+    keys = keys[["hall"]].assign(
+        accelerator=table["accelerator"].to_numpy()[d],
+        delivery=quarter_names(table["delivery"].to_numpy()[d]),
     )
+    pay = table["pay"].to_numpy(dtype=np.int64)[d]
+    return _Compared(keys, racks, earlier.racks_swapped(keys), _placed_early(ix, d), pay)
+
+
+def _exits(ix: Indices, fleet: Fleet, earlier: Earlier) -> _Compared:
+    """Racks that leave training by will, by hall, type, vintage, way and period."""
+    arcs, cohorts = ix.cohorts.arcs, ix.cohorts.cohorts
+    number = np.flatnonzero(arcs["kind"].isin(EXITS).to_numpy())
+    c, t = (arcs[name].to_numpy(dtype=np.int64)[number] for name in ("cohort", "exit"))
+    taken = cohorts[["hall", "accelerator"]].iloc[c].reset_index(drop=True)
+    taken["vintage"] = quarter_names(cohorts["vintage"].to_numpy()[c])
+    taken["kind"], taken["t"] = arcs["kind"].to_numpy()[number], t
+    on = [*taken.columns]
+    groups = taken.drop_duplicates().sort_values(on, ignore_index=True)
+    alive = ix.cohorts.alive[c, t]
+    racks = Entries.of(lookup(groups, on, taken), fleet.leave.cols[number], alive)
+    left = _standing(ix, groups, earlier.racks_left(groups, ix.calendar))
+    period = groups["t"].to_numpy(dtype=np.int64)
+    keys = groups.drop(columns="t").assign(period=ix.calendar.label(period))
+    return _Compared(keys, racks, left, ix.calendar.boundary[period] < _frozen_until(ix), period)
+
+
+def _standing(ix: Indices, groups: pd.DataFrame, left: Floats) -> Floats:
+    """No more of the present racks than stand there: they may be fewer than when the plan was made."""
+    alive = _present(ix)
+    possible, t = left.copy(), groups["t"].to_numpy(dtype=np.int64)
+    order = np.argsort(t, kind="stable")
+    for i in order[left[order] > 0].tolist():
+        key = tuple(groups[["hall", "accelerator", "vintage"]].iloc[i])
+        if key in alive:
+            stands = alive[key][t[i]]
+            possible[i] = min(left[i], float(stands))
+            alive[key] = alive[key] * (1 - possible[i] / stands) if stands > 0 else alive[key]
+    return possible
+
+
+def _present(ix: Indices) -> dict[tuple[str, ...], Floats]:
+    """Present racks that attrition leaves, by hall, type and vintage, where no others are of that vintage."""
+    cohorts, alive = ix.cohorts.cohorts, ix.cohorts.alive
+    names = (cohorts["hall"], cohorts["accelerator"], quarter_names(cohorts["vintage"]))
+    keys = list(zip(*names, strict=True))
+    kinds, racks = cohorts["kind"].tolist(), cohorts["racks"].to_numpy(dtype=float)
+    found: dict[tuple[str, ...], Floats] = {}
+    for row in np.flatnonzero(racks).tolist():
+        found[keys[row]] = found.get(keys[row], 0.0) + racks[row] * alive[row]
+    for key, kind in zip(keys, kinds, strict=True):
+        if kind == "new":
+            found.pop(key, None)
+    return found
 
 
 def second_objective(ix: Indices, supply: Supply, fleet: Fleet, stability: Stability, count: int) -> Floats:
     """What a second pass minimises, by column: racks changed, then a fixed order of halls.
 
-    Without an earlier plan a change is a rack that leaves before its natural end.
+    Where no earlier plan says which racks leave, a change is a rack that leaves before its natural end.
     """
     weights = np.zeros(count)
-    if len(stability.more):
-        weights[stability.more.cols] = 1.0
-        weights[stability.fewer.cols] = 1.0
-    else:
-        changed = ix.cohorts.arcs["kind"].isin(["early", "upgrade", "moved", "role"]).to_numpy()
+    weights[stability.changes] = 1.0
+    if not len(stability.changes):
+        changed = ix.cohorts.arcs["kind"].isin([*EXITS, "upgrade"]).to_numpy()
         weights[fleet.leave.cols[changed]] = 1.0
     rank = np.arange(len(supply.lots), dtype=float) / max(1, len(supply.lots))
     weights[supply.lots.cols] += ORDER_WEIGHT * rank * supply.lot

@@ -84,6 +84,17 @@ def random_world(seed: int) -> tuple[Scenario, pd.DataFrame]:
     return world, table
 
 
+def next_quarter(world: Scenario) -> Scenario:
+    """The same world with other demand, some quarters frozen and a price on change."""
+    draw = np.random.default_rng(len(world.demand))
+    asks = [
+        d.model_copy(update={"samples_per_s": d.samples_per_s * draw.uniform(0.7, 1.5)}) for d in world.demand
+    ]
+    held = {"frozen_quarters": int(draw.integers(0, 4)), "change_price_musd_per_rack": 0.05}
+    rules = world.rules.model_copy(update=held)
+    return world.model_copy(update={"demand": tuple(asks), "rules": rules})
+
+
 def _type(draw: np.random.Generator, more: np.random.Generator, name: str):
     return accelerator(
         name,

@@ -17,6 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
 from fleetplan.inputs.scenario import Scenario
+from fleetplan.periods import Quarter
 
 HOURS = 8766 / 4
 
@@ -66,8 +67,10 @@ class Milp:
 class Reference:
     """One scenario in survival form."""
 
-    def __init__(self, world: Scenario, table: pd.DataFrame) -> None:
-        self.w, self.m = world, Milp()
+    def __init__(
+        self, world: Scenario, table: pd.DataFrame, earlier: dict[str, pd.DataFrame] | None = None
+    ) -> None:
+        self.w, self.m, self.earlier = world, Milp(), earlier
         self.fin, self.life = world.finance, world.lifecycle
         horizon = world.horizon
         self.starts = [p.start.ordinal for p in horizon] + [horizon.end.ordinal]
@@ -174,6 +177,8 @@ class Reference:
         self.roles()
         self.places()
         self.work()
+        if self.earlier is not None:
+            self.stay(self.earlier)
         least = self.m.solve()
         return None if least is None else least + self.constant
 
@@ -262,6 +267,47 @@ class Reference:
                     self.ops("n", -worth, t, i, t, hall=c["hall"])
                 if mine and self.starts[t] <= r.last.ordinal:
                     self.m.row([(("n", i, t), 1.0) for i, _ in mine], -np.inf, r.max_racks)
+
+    def stay(self, earlier: dict[str, pd.DataFrame]) -> None:
+        """Orders and exits as in an earlier plan where they are frozen, at a price elsewhere."""
+        was: dict[tuple[Any, ...], float] = defaultdict(float)
+        for o in earlier["orders"].itertuples():
+            was["order", o.hall, o.accelerator, o.delivery_quarter] += o.racks
+        for o in earlier["retirements"].itertuples():
+            was[o.kind, o.hall, o.accelerator, o.vintage, o.period] += o.racks
+        for o in earlier["roles"].itertuples():
+            if o.since == o.period:
+                was["role", o.hall, o.accelerator, o.vintage, o.period] += o.racks
+        names = {p.start.ordinal: p.name for p in self.w.horizon}
+        thaw = self.starts[0] + self.w.rules.frozen_quarters
+        now: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
+        when: dict[tuple[Any, ...], tuple[int, bool]] = {}
+        for family, *rest in list(self.m.names):
+            if family == "lots":
+                s = self.w.supply[rest[0]]
+                key = ("order", rest[1], s.accelerator, str(s.delivery))
+                q = s.delivery.ordinal
+                pay = max(t for t in range(self.T) if self.starts[t] <= q)
+                lot = self.life.lot_racks.get(s.accelerator, 1)
+                now[key].append((("lots", *rest), float(lot)))
+                when[key] = pay, q - s.lead_time_quarters < thaw
+            elif family in ("out", "hand"):
+                c = self.cohorts[rest[0]]
+                t = rest[1] if family == "out" else c["entry"]
+                kind = "early" if family == "out" else "role" if "role" in c else "moved"
+                hall = self.cohorts[c["parent"]]["hall"] if family == "hand" else c["hall"]
+                key = (kind, hall, c["name"], str(Quarter.from_ordinal(c["v"])), names[self.starts[t]])
+                now[key].append(((family, *rest), 1.0))
+                when[key] = t, self.starts[t] < thaw
+        for key, terms in now.items():
+            t, frozen = when[key]
+            for sign in (1, -1):
+                self.m.var("change", sign, *key)
+                self.m.pay(("change", sign, *key), self.w.rules.change_price_musd_per_rack * self.df[t])
+            apart = [(("change", 1, *key), -1.0), (("change", -1, *key), 1.0)]
+            self.m.row([*terms, *apart], was[key], was[key])
+            if frozen:
+                self.m.row(terms, was[key], was[key])
 
     def tax_rate(self, hall: str) -> float:
         return (

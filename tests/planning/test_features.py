@@ -9,6 +9,7 @@ from fleetplan.api import optimize
 from fleetplan.errors import InputError
 from fleetplan.inputs.scenario import Rental, Role, Upgrade
 from fleetplan.plan.audit import audit
+from fleetplan.planning.earlier import Earlier
 from tests.planning.worlds import (
     HERE,
     START,
@@ -525,6 +526,82 @@ def test_orders_placed_in_frozen_quarters_stay_as_they_were():
     at = lambda plan: plan.tables["orders"].query("delivery_quarter == '2027Q1'")["racks"].tolist()  # noqa: E731
     assert at(frozen) == at(first)
     assert frozen.racks("beta") > first.racks("beta")
+
+
+def room_for_beta(**changes):
+    """Five alphas that betas can replace in the second quarter, for half a megawatt."""
+    return world(**{"mw": 0.5, "supply": [supply("beta", 0, 5, 0.1)], **changes})
+
+
+def test_racks_that_leave_in_frozen_quarters_leave_as_they_were_to():
+    first = checked(room_for_beta())
+    earlier = Earlier.of(first.tables)
+    gone = lambda plan: plan.tables["retirements"].query("kind == 'early'")["racks"].sum()  # noqa: E731
+    assert gone(first) == pytest.approx(5)
+    # With no demand left nobody would order or retire; what the next two quarters hold stays.
+    idle = {"asked": 0.0, "finance": {"decommission_cost_share": 0.1}}
+    assert gone(checked(room_for_beta(**idle), previous=earlier)) == pytest.approx(0.0)
+    held = checked(room_for_beta(**idle, rules={"frozen_quarters": 2}), previous=earlier)
+    assert gone(held) == pytest.approx(5)
+    assert held.racks("beta") == pytest.approx(5)
+    # Frozen means no more than planned, too; orders alone say nothing about racks that leave.
+    stay = Earlier.of(checked(room_for_beta(supply=[])).tables)
+    spare = {"asked": 1.0, "sites": [site("east", energy_price_usd_per_mwh=100.0)], "supply": []}
+    assert gone(checked(room_for_beta(**spare), previous=stay)) == pytest.approx(4)
+    kept = checked(room_for_beta(**spare, rules={"frozen_quarters": 4}), previous=stay)
+    assert gone(kept) == pytest.approx(0.0)
+    orders = stay.orders
+    assert gone(checked(room_for_beta(**spare, rules={"frozen_quarters": 4}), previous=orders)) > 0
+
+
+def test_racks_that_are_gone_already_are_not_held_to_leave():
+    first = checked(room_for_beta())
+    fewer = {"fleet": [cohort("east-1", "east", "alpha", 3)], "rules": {"frozen_quarters": 2}}
+    plan = checked(room_for_beta(**fewer), previous=Earlier.of(first.tables))
+    assert plan.tables["retirements"].query("kind == 'early'")["racks"].sum() == pytest.approx(3)
+
+
+def test_the_price_of_change_counts_racks_that_leave_and_modules():
+    first = checked(room_for_beta())
+    # Nothing of the plan is wanted any more: five orders and five retirements are undone, at 0.01 each.
+    idle = {"asked": 0.0, "finance": {"decommission_cost_share": 0.1}}
+    priced = room_for_beta(**idle, rules={"change_price_musd_per_rack": 0.01})
+    plan = checked(priced, previous=Earlier.of(first.tables))
+    assert plan.item("change") == pytest.approx(10 * 0.01)
+    swap = Upgrade(origin=HERE, from_accelerator="alpha", to_accelerator="beta", price_share_of_new_rack=0.5)
+    swapped = checked(room_for_beta(upgrades=[swap]))
+    assert swapped.tables["orders"]["kind"].tolist() == ["upgrade"]
+    priced = room_for_beta(asked=0.0, upgrades=[swap], rules={"change_price_musd_per_rack": 0.01})
+    plan = checked(priced, previous=Earlier.of(swapped.tables))
+    assert plan.item("change") == pytest.approx(5 * 0.01)
+    frozen = room_for_beta(asked=0.0, upgrades=[swap], rules={"frozen_quarters": 1})
+    assert checked(frozen, previous=Earlier.of(swapped.tables)).tables["orders"]["racks"].tolist() == [5.0]
+
+
+def test_a_hand_over_in_a_frozen_quarter_stays():
+    first = checked(world(asked=2.0, roles=[role()]))
+    held = {"asked": 5.0, "roles": [role()], "rules": {"frozen_quarters": 2}}
+    plan = checked(world(**held), previous=Earlier.of(first.tables))
+    assert plan.tables["roles"].query("period == since")["racks"].tolist() == pytest.approx([3.0])
+    assert plan.tables["work"]["shortfall_samples_per_s"].tolist() == pytest.approx([0.0, 3.0, 3.0, 3.0])
+
+
+def test_the_whole_optimum_fed_back_changes_nothing():
+    first = checked(room_for_beta(roles=[role()]))
+    again = room_for_beta(roles=[role()], rules={"change_price_musd_per_rack": 0.01})
+    plan = checked(again, previous=Earlier.of(first.tables))
+    assert plan.item("change") == pytest.approx(0.0)
+    for table in ("orders", "retirements", "roles"):
+        pd.testing.assert_frame_equal(plan.tables[table], first.tables[table])
+
+
+def test_the_second_pass_keeps_to_the_earlier_plans_retirements(tmp_path):
+    first = optimize(room_for_beta(), options=RATE, gap=1e-9)
+    first.save(tmp_path / "first")
+    close = {"previous_plan": str(tmp_path / "first"), "tie_break_tolerance": 0.5}
+    slack = {"sites": [site("east", energy_price_usd_per_mwh=1.0)], "asked": 9.9}
+    plan = optimize(room_for_beta(rules=close, **slack), options=RATE, gap=1e-9)
+    pd.testing.assert_frame_equal(plan.retirements, first.retirements)
 
 
 def test_declined_take_or_pay_needs_the_rule_and_the_lead_time():

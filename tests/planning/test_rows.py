@@ -15,6 +15,7 @@ from pyomo.repn import generate_standard_repn
 import fleetplan.planning
 from fleetplan.inputs.scenario import Rental, Role, Upgrade
 from fleetplan.planning import build_model
+from fleetplan.planning.earlier import Earlier
 from tests.planning.worlds import (
     HERE,
     START,
@@ -52,7 +53,7 @@ def model(**changes):
         "limit_capex": True,
         "limit_carbon": True,
         "limit_work_moves": True,
-        "frozen_quarters": 1,
+        "frozen_quarters": 2,
         "change_price_musd_per_rack": 0.1,
     }
     fields = {
@@ -116,10 +117,26 @@ def model(**changes):
         option("w", B, 2.0, average_facility_kw_per_rack=150.0),
         option("w", B, 1.5, cap_w=600.0, average_facility_kw_per_rack=120.0),
     )
-    earlier = pd.DataFrame(
-        {"hall": [HALL], "accelerator": [B], "delivery_quarter": [Q1], "kind": ["new"], "racks": [4.0]}
+    orders = pd.DataFrame(
+        {
+            "hall": HALL,
+            "accelerator": B,
+            "delivery_quarter": Q1,
+            "kind": ["new", "upgrade"],
+            "racks": [4.0, 1.5],
+        }
     )
-    return build_model(world, table, earlier)
+    exits = pd.DataFrame(
+        {
+            "hall": HALL,
+            "accelerator": A,
+            "vintage": "2026Q1",
+            "quarter": Q2,
+            "kind": ["early", "role"],
+            "racks": [2.0, 9.0],
+        }
+    )
+    return build_model(world, table, Earlier(orders, exits))
 
 
 @pytest.fixture(scope="module")
@@ -328,6 +345,31 @@ def expected() -> dict[str, tuple[tuple, dict, float, float]]:
             {lots(Q2): 2.0, ("more", HALL, B, Q2): -1.0, ("fewer", HALL, B, Q2): 1.0},
             0.0,
             0.0,
+        ),
+        # Modules of the first delivery are put in at the start of the second quarter.
+        "change_swaps": (
+            (HALL, B, Q1),
+            {SWAP_2: KEPT, ("more_swaps", HALL, B, Q1): -1.0, ("fewer_swaps", HALL, B, Q1): 1.0},
+            1.5,
+            1.5,
+        ),
+        "change_exits": (
+            (HALL, A, "2026Q1", "early", Q2),
+            {
+                old(Q2): KEPT,
+                ("more_exits", HALL, A, "2026Q1", "early", Q2): -1.0,
+                ("fewer_exits", HALL, A, "2026Q1", "early", Q2): 1.0,
+            },
+            2.0,
+            2.0,
+        ),
+        "frozen_swaps": ((HALL, B, Q1), {SWAP_2: KEPT}, 1.5, 1.5),
+        # Nine were to be handed on; what is left of four, less the two that retire, is all there is.
+        "frozen_exits": (
+            (HALL, A, "2026Q1", "role", Q2),
+            {HAND: KEPT},
+            4 * KEPT - 2,
+            4 * KEPT - 2,
         ),
         "frozen": ((HALL, B, Q1), {lots(Q1): 2.0, ("odd", HALL, B, Q1): 1.0}, 4.0, 4.0),
     }

@@ -28,6 +28,7 @@ from fleetplan.performance.table import OPTIONS
 from fleetplan.periods import Horizon, Quarter
 from fleetplan.plan.tables import extract
 from fleetplan.planning import build_model
+from fleetplan.planning.earlier import Earlier
 from fleetplan.planning.model import PlanningModel
 from fleetplan.solving.arrays import Compiled
 from fleetplan.solving.compile import compile_model
@@ -254,7 +255,7 @@ class Outcome:
         return float(rows["racks"].sum())
 
 
-def best(world: Scenario, table: pd.DataFrame, previous: pd.DataFrame | None = None) -> Outcome:
+def best(world: Scenario, table: pd.DataFrame, previous: Earlier | pd.DataFrame | None = None) -> Outcome:
     """Solve to proven optimality and read the tables."""
     model = build_model(world, table, previous)
     compiled = compile_model(model.pyomo)
