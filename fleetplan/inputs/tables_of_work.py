@@ -67,7 +67,13 @@ WORKLOADS = InputTable(
             minimum=1.0,
             maximum=100.0,
         ),
-        Field("allowed_sites", "names", "sites that may serve it", blank="every site", refers="site"),
+        Field(
+            "allowed_sites",
+            "names",
+            "sites that may serve it; rented racks stand at none",
+            blank="every site",
+            refers="site",
+        ),
         *EVIDENCE_FIELDS,
     ),
 )

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fleetplan.inputs.scenario import Rental
 from fleetplan.planning.calendar import Calendar
-from fleetplan.planning.form import Entries, Form, Ints, mapped, numbered
+from fleetplan.planning.form import Bools, Entries, Form, Ints, mapped, numbered
 from fleetplan.planning.indices import Indices
 
 
@@ -116,7 +116,7 @@ def _uses(form: Form, ix: Indices) -> pd.DataFrame:
     rented = pd.DataFrame(
         [(r.name, r.accelerator) for r in _rentals(ix)], columns=["rental", "accelerator"]
     ).astype("str")
-    uses = rented.merge(_fastest(options), on="accelerator")
+    uses = rented.merge(_fastest(options[_may_leave(ix, options)]), on="accelerator")
     uses = uses.merge(pd.DataFrame({"t": np.arange(len(ix.calendar))}), how="cross")
     uses = uses.sort_values(["rental", "k", "t"], ignore_index=True)
     keys = uses[["rental", "option"]].assign(period=ix.calendar.label(uses["t"]))
@@ -124,6 +124,12 @@ def _uses(form: Form, ix: Indices) -> pd.DataFrame:
     uses["w"] = numbered(uses["workload"], ix.choices.workloads)
     uses["peak"] = mapped(uses["workload"], ix.choices.peak)
     return uses
+
+
+def _may_leave(ix: Indices, options: pd.DataFrame) -> Bools:
+    """Work that is bound to sites is not done on racks that stand at none of them."""
+    free = {name for name, workload in ix.scenario.workloads.items() if not workload.allowed_sites}
+    return np.asarray(options["workload"].isin(free), dtype=bool)
 
 
 def _fastest(options: pd.DataFrame) -> pd.DataFrame:

@@ -353,6 +353,14 @@ def test_no_more_is_rented_than_is_offered():
     assert plan.item("rental") == pytest.approx(4 * 2 * 0.3)
 
 
+def test_work_that_is_bound_to_sites_rents_nothing():
+    bound = workload("rank", allowed_sites=("east",))
+    plan = checked(world(asked=9.0, mw=0.5, rentals=[rental()], workloads=[bound]))
+    # Four of nine samples/s find no rack: rented ones stand at no site that may serve them.
+    assert plan.item("rental") == 0.0
+    assert plan.tables["work"]["shortfall_samples_per_s"].tolist() == pytest.approx([4.0] * 4)
+
+
 # -- work -------------------------------------------------------------------------------------------
 
 
