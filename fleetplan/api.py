@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fleetplan.planning.model import PlanningModel
     from fleetplan.progress import Progress
     from fleetplan.solving.arrays import Compiled
+    from fleetplan.solving.in_order import Held
     from fleetplan.solving.options import SolveOptions
     from fleetplan.solving.result import Result
     from fleetplan.solving.warm import Start
@@ -165,6 +166,12 @@ def solve_problem(
     from fleetplan.solving.status import Status
 
     watch = watch or Stopwatch(Silent())
+    held: Held | None = None
+    if problem.scenario.rules.shortfall == "by_priority":
+        with watch.phase("shortfall") as said:
+            problem, held = shortfall_first(problem, settings, watch.progress)
+            said.extend(held.notes())
+        start = None  # it ended at a problem without these limits
     with watch.phase("solve") as message:
         result = require_plan(_first_pass(problem, settings, watch.progress, start))
         message += [
@@ -176,7 +183,37 @@ def solve_problem(
         with watch.phase("ties") as message:
             result = _second_pass(problem, result, settings, watch.progress)
             message += [f"plan {result.objective:,.1f} M USD", f"gap {result.gap_rel:.3%}"]
-    return result
+    if held is None:
+        return result
+    both = held.reproducible and result.reproducible
+    return replace(result, notes=(*held.notes(), *result.notes), reproducible=both)
+
+
+def shortfall_first(
+    problem: Problem, settings: Settings, progress: Progress | None = None
+) -> tuple[Problem, Held]:
+    """The problem with shortfall held at the least that can be, one priority after another.
+
+    Raises as ``require_plan`` does, and ``UsageError`` for a solver other than HiGHS.
+    """
+    from fleetplan.errors import UsageError
+    from fleetplan.plan.solved import to_compiled
+    from fleetplan.planning.shortfall import shortfall_by_priority
+    from fleetplan.solving.in_order import Goal, hold_in_order
+
+    if settings.solver != "highs":
+        message = "rules.shortfall: by_priority needs the solver highs"
+        raise UsageError(message)
+    goals = [
+        Goal(
+            f"shortfall of priority {priority} (M USD at its price)",
+            to_compiled(problem.model, problem.compiled, cost),
+            size,
+        )
+        for priority, cost, size in shortfall_by_priority(problem.model)
+    ]
+    held = hold_in_order(problem.compiled, goals, settings.solve_options(), progress)
+    return replace(problem, compiled=held.compiled), held
 
 
 def finish(problem: Problem, result: Result, settings: Settings, watch: Stopwatch | None = None) -> Plan:
@@ -275,6 +312,7 @@ def _facts(problem: Problem, result: Result, settings: Settings, watch: Stopwatc
         seed=settings.seed,
         threads=settings.threads,
         stopped_by_clock=not result.reproducible,
+        notes=result.notes,
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fleetplan.api import earlier_plan, prepare
+from fleetplan.api import Problem, Settings, earlier_plan, prepare, shortfall_first
 from fleetplan.errors import LimitError
 from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS, Sweep
 from fleetplan.solving.options import SolveOptions
@@ -67,11 +67,23 @@ class Case:
     def of_plan(cls, plan: Plan, settings: SolveOptions | None = None) -> Case:
         """The case that a plan was made from, with its own training options and gap."""
         earlier = earlier_plan(plan.scenario)
-        return cls.of(plan.scenario, plan.options, settings or settings_of(plan), earlier)
+        return cls.of(plan.scenario, plan.options, settings or settings_of(plan), earlier).in_order()
 
     def with_inputs(self, scenario: Scenario, options: pd.DataFrame | None = None) -> Case:
         """The same question for other inputs."""
-        return Case.of(scenario, self.options if options is None else options, self.settings, self.previous)
+        options = self.options if options is None else options
+        return Case.of(scenario, options, self.settings, self.previous).in_order()
+
+    def in_order(self) -> Case:
+        """The same with shortfall held at its least, where the rules put it before cost.
+
+        Raises as ``require_plan`` does where there is no plan.
+        """
+        if self.scenario.rules.shortfall != "by_priority":
+            return self
+        asked = Settings(self.settings.gap_rel, self.settings.time_limit_s, seed=self.settings.seed)
+        problem = Problem(self.scenario, self.options, self.model, self.compiled)
+        return self.with_arrays(shortfall_first(problem, asked)[0].compiled)
 
     def with_arrays(self, compiled: Compiled) -> Case:
         """The same inputs with changed sides, bounds or costs."""

@@ -17,6 +17,7 @@ from fleetplan.periods import Horizon, Quarter
 
 SiteDates = Literal["planned", "slip", "early"]
 CarbonMethod = Literal["location_annual", "location_hourly_zone", "market_based"]
+ShortfallRule = Literal["priced", "by_priority"]
 LifeStage = Literal["forecast", "initial", "refined"]
 
 
@@ -290,6 +291,9 @@ class Rules(BaseModel):
     decline_committed: bool = False
     """Committed racks beyond their lead time may be declined for the take-or-pay share."""
     integer_retirements: bool = False
+    shortfall: ShortfallRule = "priced"
+    """``priced``: work is left undone where its price is lower than serving it. ``by_priority``: shortfall is
+    kept as small as it can be, priority 1 first, and cost is minimised among the plans that do."""
     previous_plan: str | None = None
     """Folder of an earlier plan to stay close to."""
     frozen_quarters: int = 0

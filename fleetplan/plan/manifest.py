@@ -43,6 +43,8 @@ class SolveFacts:
     threads: int = 1
     stopped_by_clock: bool = False
     """Whether a wall-clock limit or the user ended the solve."""
+    notes: tuple[str, ...] = ()
+    """What the solve has to say, like what shortfall was held at before cost."""
 
 
 class Manifest(BaseModel):
@@ -80,6 +82,8 @@ class Manifest(BaseModel):
     timings_s: dict[str, float]
     horizon_start: str
     horizon_lengths_quarters: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+    """What the solve has to say, like what shortfall was held at before cost."""
     audit_checks: int = 0
     audit_identities: int = 0
     files_sha256: dict[str, str] = {}
@@ -128,6 +132,7 @@ def make_manifest(
         integers=facts.integers,
         nodes=facts.nodes,
         timings_s={name: round(seconds, 3) for name, seconds in facts.timings_s.items()},
+        notes=facts.notes,
         horizon_start=str(scenario.horizon.start),
         horizon_lengths_quarters=scenario.horizon.lengths,
     )

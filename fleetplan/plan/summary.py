@@ -90,6 +90,8 @@ class Summary:
     audit_passed: bool
     audit_identities: int
     last_period: str
+    shortfall_first: bool = False
+    """Whether shortfall was kept at its least, by priority, before cost."""
 
     def lines(self) -> list[str]:
         """Say the summary in sentences, decision first."""
@@ -140,6 +142,7 @@ def summarize(plan: Plan) -> Summary:
         audit_passed=plan.audit.passed,
         audit_identities=plan.audit.identities,
         last_period=last,
+        shortfall_first=scenario.rules.shortfall == "by_priority",
     )
 
 
@@ -280,9 +283,9 @@ def _work_line(summary: Summary) -> str:
         f"{item.workload} from {item.since} (worst {percent(item.worst_share)} in {item.worst_period})"
         for item in summary.short
     ]
-    return (
-        f"Short of work: {join(places)}; {percent(summary.served_share)} of the work is served, by its price."
-    )
+    served = f"{percent(summary.served_share)} of the work is served, by its price"
+    rule = "; shortfall is the least that can be, by priority" if summary.shortfall_first else ""
+    return f"Short of work: {join(places)}; {served}{rule}."
 
 
 def _cost_line(summary: Summary) -> str:

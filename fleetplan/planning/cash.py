@@ -41,7 +41,7 @@ from fleetplan.planning.indices import Indices
 from fleetplan.planning.power import Power
 from fleetplan.planning.rentals import Rentals, rented_periods
 from fleetplan.planning.supply import Supply
-from fleetplan.planning.work import Work
+from fleetplan.planning.work import Work, short_price
 
 
 def add_cash(
@@ -218,8 +218,7 @@ def _rent(book: CostBook, ix: Indices, rentals: Rentals) -> None:
 def _shortfall(book: CostBook, ix: Indices, work: Work) -> None:
     total = len(ix.calendar)
     for w, name in enumerate(ix.choices.workloads):
-        price = ix.scenario.workloads[name].shortfall_price_usd_per_billion_samples
-        amount = price / 1e9 / 1e6 * ix.choices.scale[name] * ix.calendar.seconds
+        amount = short_price(ix, name)
         cols = work.short.cols[w * total : (w + 1) * total]
         book.add("shortfall", cols, np.arange(total), amount, cause=name)
 

@@ -74,6 +74,12 @@ def ready_share(ix: Indices) -> float:
     return (1 - lifecycle.spare_share) * (1 - lifecycle.maintenance_share)
 
 
+def short_price(ix: Indices, workload: str) -> Floats:
+    """M USD of one unit of a workload's work short through each period."""
+    price = ix.scenario.workloads[workload].shortfall_price_usd_per_billion_samples
+    return price / 1e9 / 1e6 * ix.choices.scale[workload] * ix.calendar.seconds
+
+
 def _uses(form: Form, ix: Indices, power: Power) -> pd.DataFrame:
     """One column for each site, option and period in which its racks can stand."""
     stands = power.modes[["site", "accelerator", "cap_w", "t"]].drop_duplicates()

@@ -95,6 +95,16 @@ def next_quarter(world: Scenario) -> Scenario:
     return world.model_copy(update={"demand": tuple(asks), "rules": rules})
 
 
+def by_priority(world: Scenario) -> Scenario:
+    """The same world with shortfall first: its workloads differ in priority, and hardly in price."""
+    works = {
+        name: w.model_copy(update={"priority": 1 + i % 2, "shortfall_price_usd_per_billion_samples": 3.0 + i})
+        for i, (name, w) in enumerate(sorted(world.workloads.items(), reverse=True))
+    }
+    rules = world.rules.model_copy(update={"shortfall": "by_priority"})
+    return world.model_copy(update={"workloads": works, "rules": rules})
+
+
 def _type(draw: np.random.Generator, more: np.random.Generator, name: str):
     return accelerator(
         name,

@@ -179,6 +179,8 @@ class Reference:
         self.work()
         if self.earlier is not None:
             self.stay(self.earlier)
+        if self.w.rules.shortfall == "by_priority":
+            self.shortfall_first()
         least = self.m.solve()
         return None if least is None else least + self.constant
 
@@ -267,6 +269,24 @@ class Reference:
                     self.ops("n", -worth, t, i, t, hall=c["hall"])
                 if mine and self.starts[t] <= r.last.ordinal:
                     self.m.row([(("n", i, t), 1.0) for i, _ in mine], -np.inf, r.max_racks)
+
+    def shortfall_first(self) -> None:
+        """Hold what is short at its least, priority by priority, weighed by price."""
+        cost = self.m.cost
+        for priority in sorted({w.priority for w in self.w.workloads.values()}):
+            worth = []
+            for name, w in self.w.workloads.items():
+                price = w.shortfall_price_usd_per_billion_samples  # weighs; its unit plays no part
+                if w.priority == priority:
+                    worth += [(("short", name, t), price * self.len[t]) for t in range(self.T)]
+            self.m.cost = [0.0] * len(cost)
+            for key, value in worth:
+                self.m.pay(key, value)
+            least = self.m.solve()
+            self.m.cost = cost
+            if least is None:
+                return
+            self.m.row(worth, -np.inf, least + 1e-7)
 
     def stay(self, earlier: dict[str, pd.DataFrame]) -> None:
         """Orders and exits as in an earlier plan where they are frozen, at a price elsewhere."""

@@ -92,6 +92,24 @@ def test_a_module_swap_is_limited_by_what_is_alive_and_by_supply():
     assert checked(ruled).tables["orders"].empty
 
 
+def test_swaps_of_several_parts_into_one_are_one_order_at_their_mean_price():
+    parts = [accelerator("alpha"), accelerator("beta"), accelerator("gamma")]
+    shares = {"alpha": 0.5, "gamma": 0.25}
+    swaps = [
+        Upgrade(origin=HERE, from_accelerator=old, to_accelerator="beta", price_share_of_new_rack=share)
+        for old, share in shares.items()
+    ]
+    there = [cohort("east-1", "east", "alpha", 2), cohort("east-1", "east", "gamma", 3)]
+    lots = [supply("beta", 0, 5, 0.4)]
+    both = world(asked=10.0, mw=0.5, accelerators=parts, fleet=there, upgrades=swaps, supply=lots)
+    orders = checked(both).tables["orders"]
+    # Two racks at 0.5 x 0.4 and three at 0.25 x 0.4 M USD.
+    assert orders["kind"].tolist() == ["upgrade"]
+    assert orders["racks"].tolist() == pytest.approx([5.0])
+    assert orders["capex_musd"].tolist() == pytest.approx([2 * 0.2 + 3 * 0.1])
+    assert orders["price_musd_per_rack"].tolist() == pytest.approx([0.7 / 5])
+
+
 def test_racks_move_to_where_there_is_power_and_the_move_costs_its_share():
     halls = [hall("east-1", "east"), hall("west-1", "west")]
     moving = {
@@ -391,6 +409,57 @@ def test_the_cheapest_shortfall_gives_way_first():
     short = checked(world(workloads=works, demand=asks), table).tables["work"]
     sums = short.groupby("workload")["shortfall_samples_per_s"].sum()
     assert sums.to_dict() == pytest.approx({"feed": 12.0, "rank": 0.0}, abs=1e-6)
+
+
+def two_priorities(**rules):
+    """Two workloads for the same five racks; shortfall is cheap, and of the first the cheapest."""
+    unit = workload("rank").shortfall_price_usd_per_billion_samples
+    works = [
+        workload("rank", priority=1, shortfall_price_usd_per_billion_samples=0.1 * unit),
+        workload("feed", priority=2, shortfall_price_usd_per_billion_samples=0.2 * unit),
+    ]
+    asks = demand("rank", [4.0] * 4) + demand("feed", [4.0] * 4)
+    lots = [supply("beta", 2, 5, 1000.0)]
+    return world(workloads=works, demand=asks, supply=lots, rules=rules)
+
+
+TWO = options(
+    *[option(work, part, rate) for work in ("rank", "feed") for part, rate in (("alpha", 1.0), ("beta", 2.0))]
+)
+
+
+def test_shortfall_comes_before_cost_by_priority():
+    short = lambda plan: plan.work.groupby("workload")["shortfall_samples_per_s"].sum()  # noqa: E731
+    priced = optimize(two_priorities(), options=TWO, gap=1e-9)
+    # At its price nobody buys for it, and the dearer shortfall of the lower priority is avoided.
+    assert priced.orders.empty
+    assert short(priced).to_dict() == pytest.approx({"feed": 0.0, "rank": 4 * 3.0}, abs=1e-6)
+    first = optimize(two_priorities(shortfall="by_priority"), options=TWO, gap=1e-9)
+    # Priority 1 is served in full: of priority 2, three of four are short until two betas come, which do 4.
+    assert short(first)["rank"] == pytest.approx(0.0, abs=1e-4)
+    assert short(first)["feed"] == pytest.approx(3 * 3.0, abs=1e-4)
+    assert first.orders["racks"].sum() == 2
+    assert first.cost_musd == pytest.approx(first.ledger["npv_musd"].sum(), rel=1e-9)
+    assert first.gap <= 1e-6
+    assert first.audit.passed
+
+
+def test_a_plan_says_that_shortfall_came_first():
+    first = optimize(two_priorities(shortfall="by_priority"), options=TWO, gap=1e-9)
+    assert len(first.manifest.notes) == 2
+    assert "shortfall of priority 1 (M USD at its price) comes before cost: 0.000" in first.manifest.notes[0]
+    assert "shortfall is the least that can be, by priority" in " ".join(first.summary().lines())
+    priced = optimize(two_priorities(), options=TWO, gap=1e-9)
+    assert not any("comes before cost" in note for note in priced.manifest.notes)
+    assert "by priority" not in " ".join(priced.summary().lines())
+
+
+def test_the_second_pass_keeps_shortfall_at_its_least():
+    small_gain = {"shortfall": "by_priority", "tie_break_tolerance": 0.5}
+    plan = optimize(two_priorities(**small_gain), options=TWO, gap=1e-9)
+    rank = plan.work.query("workload == 'rank'")["shortfall_samples_per_s"].sum()
+    assert rank == pytest.approx(0, abs=1e-4)
+    assert plan.orders["racks"].sum() == 2
 
 
 def test_work_stays_at_its_site_as_far_as_the_movable_share_says():
