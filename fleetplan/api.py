@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fleetplan.solving.warm import Start
 
 OptionValue = bool | int | float | str
-DEFAULT_GAP = 2e-3
+DEFAULT_GAP = 1e-3
 """Proven distance from the best possible plan at which a solve stops: far below what prices are known to."""
 
 
@@ -259,13 +259,14 @@ def earlier_plan(scenario: Scenario) -> Earlier | None:
 
 
 def _first_pass(problem: Problem, settings: Settings, progress: Progress, start: Start | None) -> Result:
+    from fleetplan.planning.rounding import whole_lots
     from fleetplan.solving.others import solve_with_pyomo
     from fleetplan.solving.recipe import solve
 
     options = settings.solve_options()
     if settings.solver != "highs":
         return solve_with_pyomo(problem.model.pyomo, settings.solver, options)
-    return solve(problem.compiled, options, progress, start=start)
+    return solve(problem.compiled, options, progress, start=start, rounder=whole_lots)
 
 
 def _second_pass(problem: Problem, first: Result, settings: Settings, progress: Progress) -> Result:

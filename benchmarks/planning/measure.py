@@ -27,6 +27,7 @@ from benchmarks.planning.generate import scenario
 from fleetplan.planning.form import Form
 from fleetplan.planning.indices import make_indices
 from fleetplan.planning.model import build_model
+from fleetplan.planning.rounding import whole_lots
 from fleetplan.solving.compile import compile_model
 from fleetplan.solving.highs import Session
 from fleetplan.solving.options import SolveOptions
@@ -153,7 +154,7 @@ def model(path: str, size: str, seed: int, caps: int, time_limit_s: float | None
         built, compiled = built.light(), compiled.detached()
         gc.collect()
         asked = SolveOptions(gap_rel=0.01 if size == "XL" else 1e-3, time_limit_s=time_limit_s)
-        result = clock("solve", lambda: solve(compiled, asked))
+        result = clock("solve", lambda: solve(compiled, asked, rounder=whole_lots))
         facts |= {
             "status": str(result.status),
             "objective": result.objective,

@@ -27,7 +27,7 @@ FORMATS = ("html", "csv", "xlsx", "parquet", "md", "pdf")
 )
 @click.option(
     "--gap",
-    default=0.002,
+    default=0.001,
     show_default=True,
     type=click.FloatRange(min=0),
     help="Proven distance from the best possible plan at which to stop, as a share of its cost.",

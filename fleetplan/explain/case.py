@@ -15,6 +15,7 @@ import numpy as np
 
 from fleetplan.api import Problem, Settings, earlier_plan, prepare, shortfall_first
 from fleetplan.errors import LimitError
+from fleetplan.planning.rounding import whole_lots
 from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS, Sweep
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
@@ -92,7 +93,9 @@ class Case:
     def solve(self, gap_rel: float | None = None, clock: Clock | None = None) -> Result:
         """Solve; raises where there is no plan, and ``LimitError`` where the clock ends before it is proven."""
         settings = self.settings if gap_rel is None else replace(self.settings, gap_rel=gap_rel)
-        result = require_plan(solve(self.compiled, clock.limit(settings) if clock else settings))
+        result = require_plan(
+            solve(self.compiled, clock.limit(settings) if clock else settings, rounder=whole_lots)
+        )
         if clock is not None and not result.reproducible and clock.over:
             raise LimitError("the time for this answer is over")
         return result

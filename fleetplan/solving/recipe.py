@@ -2,19 +2,21 @@
 
 1. *relaxation*: the linear model, by interior point without crossover when large; its row prices
    give a bound on the whole problem (:mod:`.bound`).
-2. *neighbour*: a search among the whole numbers next to the relaxed ones and the columns that are
-   used or cheap. It is fast and its plan is a plan; its own bound is worth nothing for the whole
-   problem, and only ends the search where it shows that no plan in reach is good enough. Then, as
-   *restricted*, the same with commitments free to land anywhere, and as *ties*, with whole numbers
-   that cost next to nothing more. Very large problems leave the first of the three out.
-3. *search*: only where the gap to the bound is still too wide: a search over the whole problem, less
+2. *guess* and *moves*, where the caller knows how to guess: whole numbers near the relaxed ones, made
+   better by a few at a time (:mod:`.moves`). That takes seconds and mostly ends the solve.
+3. *restricted*: a search among the whole numbers around the relaxed ones and the columns that are used
+   or cheap. Its plan is a plan; its own bound is worth nothing for the whole problem, and only ends the
+   search where it shows that no plan in reach is good enough. Then, as *ties*, with whole numbers that
+   cost next to nothing more.
+4. *search*: only where the gap to the bound is still too wide: a search over the whole problem, less
    what the bound proves cannot pay off, starting from the plan found.
 
-Small problems go to step 3 at once.
+Small problems go to step 4 at once.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -28,11 +30,12 @@ from fleetplan.solving.check import made_whole, scale_note, worst_violation
 from fleetplan.solving.confirm import confirmed, crossed
 from fleetplan.solving.highs import Outcome, Session
 from fleetplan.solving.linear import run_relaxation
+from fleetplan.solving.moves import Rounder, improve
 from fleetplan.solving.options import OptionValue, SolveOptions
 from fleetplan.solving.result import BoundSource, Result, require_plan
 from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import around, with_whole_limits, within_reach
-from fleetplan.solving.warm import Start, held, next_to, run_from
+from fleetplan.solving.warm import Start, run_from
 
 __all__ = ["Listener", "Result", "require_plan", "solve"]
 
@@ -53,8 +56,9 @@ RESTRICTED_GAP_SHARE = 0.1
 NEAR_GAPS = 4.0
 """Within so many times the gap asked for, the search over the whole problem takes over."""
 NEAR_COLUMNS = 100_000
-"""Above this size the search over the whole problem is slow even when near: ties are tried first; and
-a search among the very nearest whole numbers ends further from the bound than is asked for."""
+"""Above this size the search over the whole problem is slow even when near: ties are tried first."""
+MOST_MOVES = 600
+"""Linear solves of moves from a guess; further ones gain little."""
 TIE_SHARE = 1e-6
 """The second restricted search also buys what costs less than this share of the objective more."""
 RESTRICTED_NODES = 20
@@ -69,13 +73,16 @@ def solve(
     progress: Listener | None = None,
     *,
     start: Start | None = None,
+    rounder: Rounder | None = None,
 ) -> Result:
     """Solve to the gap asked for, or as far as the limits let; ``start`` is where a neighbour ended.
+
+    ``rounder`` knows the kind of model and guesses whole numbers.
 
     Never raises for how the solve ends (see :func:`.result.require_plan`); raises ``SolverError``
     for options that HiGHS refuses.
     """
-    run = _Run(compiled, options or SolveOptions(), progress, start)
+    run = _Run(compiled, options or SolveOptions(), progress, start, rounder)
     try:
         run.go()
     except KeyboardInterrupt:  # between two runs of HiGHS, which notice it themselves
@@ -87,9 +94,15 @@ class _Run:
     """One solve: the clock, the best plan and the best bound so far."""
 
     def __init__(
-        self, compiled: Compiled, options: SolveOptions, progress: Listener | None, start: Start | None
+        self,
+        compiled: Compiled,
+        options: SolveOptions,
+        progress: Listener | None,
+        start: Start | None,
+        rounder: Rounder | None,
     ) -> None:
         self.given, self.options, self.progress, self.start = compiled, options, progress, start
+        self.rounder = rounder
         self.asked = options.asked_of_highs()
         self.model = with_whole_limits(compiled)
         self.began = time.perf_counter()
@@ -116,10 +129,8 @@ class _Run:
         if self.ended is not None or not self.model.integer.any():
             return
         if self._restricts():
-            if self.start is not None:
-                self._try_guesses()
-            if not (self.proven or self.stopped_by or self._very_large):
-                self._search_nearby("neighbour", tie_share=0.0)
+            if self.rounder is not None:
+                self._try_guess(self.rounder)
             if not (self.proven or self.stopped_by):
                 self._search_nearby("restricted", tie_share=0.0)
             if not (self.proven or self.stopped_by or self._nearly_proven()):
@@ -157,7 +168,7 @@ class _Run:
             self.relaxed = outcome
             self._raise_bound_by_prices()
         if linear:
-            self._keep(outcome)
+            self._keep(outcome.x)
             self.ended = None if self.x is not None else outcome.status
         elif outcome.status is Status.LIMIT:
             self.ended = Status.LIMIT_WITHOUT_PLAN
@@ -176,31 +187,26 @@ class _Run:
             self.model, self.options, self._time_left(), basis=basis, listener=self._listener("relaxation")
         )
 
-    def _try_guesses(self) -> None:
-        """Whole numbers guessed from the relaxed plan, each completed by a linear solve."""
-        assert self.start is not None
+    def _try_guess(self, rounder: Rounder) -> None:
+        """Whole numbers guessed from the relaxed plan, made better by small moves."""
         assert self.relaxed is not None
         assert self.relaxed.x is not None
-        if self.start.rounder is None:
+        prices, x = self._prices(), self.relaxed.x
+        guess = self._timed("guess", functools.partial(rounder, self.model, x, prices.price))
+        if guess is None:
             return
-        for guess in self.start.rounder(self.model, self.relaxed.x, self._prices().price):
-            self._complete(guess)
-            if self.proven or self.stopped_by:
-                return
-
-    def _complete(self, guess: Floats) -> None:
-        """The best plan with the guessed whole numbers, among columns used or cheap in the relaxed plan."""
-        assert self.relaxed is not None
-        assert self.relaxed.x is not None
-        reduced = self._prices().reduced_cost
-        near = held(self.model, around(self.model, self.relaxed.x, reduced, cheapest=CHEAPEST), guess)
-        listener = self._listener("guess")
-        self._report("guess", np.inf, -np.inf)
-        outcome = self._timed(
-            "guess", lambda: run_relaxation(near, self.options, self._time_left(), listener=listener)
-        )
-        self._note(outcome)
-        self._keep(outcome)
+        self._report("moves", np.inf, -np.inf)
+        near = around(self.model, x, prices.reduced_cost, cheapest=CHEAPEST)
+        moved = self._timed(
+            "moves",
+            lambda: improve(
+                self.model, near, guess, prices.price, self.options,
+                enough=self._target(), most_solves=MOST_MOVES, time_left_s=self._time_left,
+                told=lambda best: self._report("moves", best, -np.inf),
+            ),
+        )  # fmt: skip
+        self.stopped_by = self.stopped_by or moved.stopped_by
+        self._keep(moved.x)
         if self.x is not None:
             self._raise_bound_by_prices()
 
@@ -215,15 +221,12 @@ class _Run:
             "mip_rel_gap": self.options.gap_rel * RESTRICTED_GAP_SHARE,
             "mip_max_nodes": RESTRICTED_NODES,
         }
-        if phase == "neighbour":
-            near = next_to(near, self.relaxed.x)
-            gaps["mip_lp_solver"] = "ipm"
         outcome = self._timed(
             phase,
             lambda: self._run_search(phase, near, gaps, lambda best, bound: best < np.inf and bound > target),
         )
         self._note(outcome)
-        self._keep(outcome)
+        self._keep(outcome.x)
         if self.x is not None:
             self._raise_bound_by_prices()
 
@@ -241,7 +244,7 @@ class _Run:
             outcome = self._confirm(outcome) if self.x is None else outcome
         self._note(outcome)
         known = np.inf if self.objective is None else self.objective
-        self._keep(outcome)
+        self._keep(outcome.x)
         self._raise_bound(min(known, outcome.search_bound), "search")
         if self.x is None and self.ended is None:
             self.ended = outcome.status
@@ -291,9 +294,8 @@ class _Run:
         if outcome.note:
             self.notes.append(outcome.note)
 
-    def _keep(self, outcome: Outcome) -> None:
-        """Keep the outcome's plan, made whole and checked, if it is better than the one we have."""
-        x = outcome.x
+    def _keep(self, x: Floats | None) -> None:
+        """Keep a plan, made whole and checked, if it is better than the one we have."""
         if x is None:
             return
         whole = self._timed(

@@ -7,11 +7,10 @@ repairs the rest. A start changes how long a solve takes, never what is proven a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import highspy
-import numpy as np
 
 from fleetplan.solving.highs import Outcome, Session
 from fleetplan.solving.linear import INTERIOR_FROM_COLUMNS, relaxation
@@ -19,43 +18,33 @@ from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import with_whole_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from fleetplan.solving.arrays import Compiled, Floats, Key
+    from fleetplan.solving.arrays import Compiled, Key
     from fleetplan.solving.options import SolveOptions
 
 ITERATIONS_PER_ROW = 1.0
 """From this many simplex iterations per row on, a fresh interior-point run is the faster way."""
-NEAR = 1e-6
-"""Distance to a whole number that interior solutions leave."""
 _BASIC = int(highspy.HighsBasisStatus.kBasic)
 _LOWER = int(highspy.HighsBasisStatus.kLower)
 
 
 @dataclass(frozen=True)
 class Start:
-    """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers.
-
-    ``rounder`` knows the kind of model and guesses whole numbers from a relaxed plan and its row prices.
-    """
+    """The optimal basis of a neighbour's linear relaxation, as HiGHS' status numbers."""
 
     columns: Mapping[Key, int]
     rows: Mapping[Key, int]
-    rounder: Callable[[Compiled, Floats, Floats], Iterable[Floats]] | None = None
 
 
-def make_start(
-    compiled: Compiled,
-    options: SolveOptions,
-    rounder: Callable[[Compiled, Floats, Floats], Iterable[Floats]] | None = None,
-) -> Start:
+def make_start(compiled: Compiled, options: SolveOptions) -> Start:
     """Solve the linear relaxation to a basis. Raises as :func:`.linear.relaxation` does.
 
     A large model gets no basis: crossover after the interior-point method takes longer (more than
     four minutes on 65 thousand columns) than all that a basis could save.
     """
     if compiled.shape[1] >= INTERIOR_FROM_COLUMNS:
-        return Start({}, {}, rounder)
+        return Start({}, {})
     solution = relaxation(with_whole_limits(compiled), options, basis=True)
     basis = solution.basis
     columns = [int(status) for status in basis.col_status]
@@ -63,7 +52,6 @@ def make_start(
     return Start(
         dict(zip(compiled.columns.keys, columns, strict=True)),
         dict(zip(compiled.rows.keys, rows, strict=True)),
-        rounder,
     )
 
 
@@ -86,26 +74,6 @@ def run_from(
     session.use_basis(_basis(start, compiled))
     outcome = session.run(time_limit_s, listener, options.grace_s)
     return outcome if outcome.status is Status.OPTIMAL else None
-
-
-def next_to(compiled: Compiled, x: Floats) -> Compiled:
-    """Only the whole numbers next to the relaxed plan, commitments too: a much smaller search.
-
-    It may have no plan at all, which costs little to find out; no bound of it holds for the whole.
-    """
-    below = np.where(compiled.integer, np.floor(x + NEAR), compiled.col_lower)
-    above = np.where(compiled.integer, np.ceil(x - NEAR), compiled.col_upper)
-    lower = np.clip(below, compiled.col_lower, compiled.col_upper)
-    upper = np.clip(above, compiled.col_lower, compiled.col_upper)
-    return replace(compiled, col_lower=lower, col_upper=upper)
-
-
-def held(compiled: Compiled, near: Compiled, guess: Floats) -> Compiled:
-    """The model ``near`` with all whole numbers held at a guess, within what ``compiled`` allows."""
-    place = np.flatnonzero(compiled.integer)
-    return near.fixed(
-        place, np.clip(np.round(guess[place]), compiled.col_lower[place], compiled.col_upper[place])
-    )
 
 
 def _basis(start: Start, compiled: Compiled) -> highspy.HighsBasis:

@@ -243,11 +243,12 @@ class _Maker:
     def _run(self, name: str, compiled: Compiled, *, required: bool = True) -> Result:
         import time
 
+        from fleetplan.planning.rounding import whole_lots
         from fleetplan.solving.recipe import solve
         from fleetplan.solving.result import require_plan
 
         began = time.perf_counter()
-        result = solve(compiled, self.options, self.progress, start=self.workshop.start)
+        result = solve(compiled, self.options, self.progress, start=self.workshop.start, rounder=whole_lots)
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
         return require_plan(result) if required else result
 

@@ -219,11 +219,13 @@ class _Fronts:
         return finish(self.problem, result, self.workshop.settings)
 
     def _solve(self, compiled: Compiled) -> Result | None:
+        from fleetplan.planning.rounding import whole_lots
         from fleetplan.solving.recipe import solve
         from fleetplan.solving.status import Status
 
         self.solved += 1
-        result = solve(compiled, self.workshop.settings.solve_options(), start=self.workshop.start)
+        options, start = self.workshop.settings.solve_options(), self.workshop.start
+        result = solve(compiled, options, start=start, rounder=whole_lots)
         if not result.has_plan and result.status is not Status.INFEASIBLE:
             message = f"a point of the front was not solved: {result.status}"
             raise FleetplanError(message)

@@ -53,10 +53,9 @@ class Workshop:
         """Solve the base case's relaxation to a basis, once, as the start of every case."""
         if self.start is None:
             from fleetplan.solving.warm import make_start
-            from fleetplan.studies.rounding import whole_lots
 
             compiled = self.problem(self.base).compiled
-            self.start = make_start(compiled, self.settings.solve_options(), whole_lots)
+            self.start = make_start(compiled, self.settings.solve_options())
         return self
 
     def options_of(self, scenario: Scenario) -> pd.DataFrame:

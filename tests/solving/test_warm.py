@@ -9,7 +9,7 @@ from scipy import sparse
 from fleetplan.solving.arrays import Compiled, Labels
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
-from fleetplan.solving.warm import Start, make_start, next_to, run_from
+from fleetplan.solving.warm import Start, make_start, run_from
 
 
 def knapsack(prices: list[float], room: float = 7.5) -> Compiled:
@@ -44,9 +44,3 @@ def test_a_start_from_a_neighbour_gives_the_same_optimum(recipe):
 
 def test_a_start_without_a_basis_leaves_the_relaxation_to_the_usual_way():
     assert run_from(Start({}, {}), knapsack([1.0, 2.0]), SolveOptions(), None) is None
-
-
-def test_only_whole_numbers_next_to_the_relaxed_plan_remain():
-    near = next_to(knapsack([1.0, 1.0, 1.0]), np.array([0.4, 2.0 + 1e-8, 2.9]))
-    assert near.col_lower.tolist() == [0.0, 2.0, 2.0]
-    assert near.col_upper.tolist() == [1.0, 2.0, 3.0]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fleetplan.solving.moves import Guess
 
+if TYPE_CHECKING:
     from fleetplan.solving.arrays import Compiled, Floats, Ints
 
 DUST = 1e-6
@@ -26,25 +26,24 @@ DUST = 1e-6
 LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
 COHORT, LEAVE, SUPPLY = "cohort", "leave", "supply"
 """Families of the planning model that say what a lot draws, where and when."""
-GUESSES = ((0.5, 0.0), (0.5, 0.04), (0.35, 0.15))
-"""Part of a lot from which a delivery gets one more, and MW to leave free in each hall: racks that the
-relaxed plan retires early make what a lot takes uncertain by so much."""
+ONE_MORE_FROM = 0.5
+"""Part of a lot from which a delivery gets one more."""
 MOST_CHAINS = 30
 """Moves that are tried together with a second one."""
 MOST_MOVES = 60
 """Lots moved or dropped in one hall before it is left as it is."""
 
 
-def whole_lots(compiled: Compiled, x: Floats, row_dual: Floats) -> Iterator[Floats]:
-    """Whole numbers near the relaxed plan ``x``, best guess first; none for models of another kind.
+def whole_lots(compiled: Compiled, x: Floats, row_dual: Floats) -> Guess | None:
+    """Whole numbers near the relaxed plan ``x``; ``None`` for models of another kind.
 
     Where not all lots find power, those go first whose supply has the highest price for a megawatt.
+    The lots of one hall are rivals: they compete for its power.
     """
     place = _Halls(compiled, x, row_dual)
     if not place.load:
-        return
-    for generous, spare_mw in GUESSES:
-        yield _Rounding(compiled, x, place, generous, spare_mw).made()
+        return None
+    return Guess(_Rounding(compiled, x, place).made(), place.rivals)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class _Halls:
         left = self.compiled.row_upper[number]
         for column, value in zip(columns.tolist(), values.tolist(), strict=True):
             name, index = self.columns[column]
-            if name != CAPPED:
+            if name not in (CAPPED, RACKS):  # with one cap there are racks alone
                 left -= value * self.x[column]
                 continue
             mw = self.least_mw.setdefault((hall, index[1]), np.full(len(self.time), np.inf))
@@ -117,6 +116,14 @@ class _Halls:
                 if self.compiled.integer[column]:
                     found[int(column)] = (self.hall[hall], -float(value) * held)
         return found
+
+    @property
+    def rivals(self) -> tuple[Ints, ...]:
+        """Whole columns that draw on one hall, by hall."""
+        of: dict[int, list[int]] = defaultdict(list)
+        for column, (hall, _) in self.load.items():
+            of[hall].append(column)
+        return tuple(np.array(columns, dtype=np.int64) for _, columns in sorted(of.items()))
 
     @cached_property
     def value(self) -> dict[int, float]:
@@ -178,13 +185,11 @@ class _Halls:
 
 @dataclass
 class _Rounding:
-    """One way to round; see :data:`GUESSES`."""
+    """The relaxed plan's lots made whole, within the power of the halls as far as that goes."""
 
     compiled: Compiled
     x: Floats
     place: _Halls
-    generous: float
-    spare_mw: float
     n: Floats = field(init=False)
     left: Floats = field(init=False)
 
@@ -193,7 +198,7 @@ class _Rounding:
         self.wanted = np.clip(self.x, low, high)
         whole = self.compiled.integer
         self.n = np.where(whole, np.maximum(np.floor(self.wanted + DUST), low), self.wanted)
-        self.left = self.place.left - self.spare_mw
+        self.left = self.place.left.copy()
         for column, (hall, _) in self.place.load.items():
             self.left[hall] -= self._taken(column, 0)
         self.of: dict[int, list[_Group]] = defaultdict(list)
@@ -277,7 +282,7 @@ class _Rounding:
             name = self.place.columns[group.columns[0]]
             kind = (name[0], name[1][1])
             wanted = sum(self.wanted[c] for c in group.columns) + owed[kind]
-            while min(np.floor(wanted + self.generous), group.most) - self._sum(group) > 0.5:
+            while min(np.floor(wanted + 1 - ONE_MORE_FROM), group.most) - self._sum(group) > 0.5:
                 free = [c for c in group.columns if self._may_grow(c) and self._room(c) >= -DUST]
                 if not free:
                     break
