@@ -10,22 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fleetplan.errors import InfeasibleError, LimitError, UsageError
 from fleetplan.explain.case import Case
 from fleetplan.explain.clock import Clock, left_open
 from fleetplan.explain.first_year import Move, first_year_orders, moves, say_moves
+from fleetplan.explain.held import relaxed_from
 from fleetplan.inputs.values import with_factor
 from fleetplan.plan.words import money, number
-from fleetplan.solving.linear import relaxation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleetplan.figures import Figure
     from fleetplan.inputs.scenario import Scenario
-    from fleetplan.solving.linear import LinearSolution
     from fleetplan.solving.result import Result
 
 SCALARS = (
@@ -205,20 +202,11 @@ def _turn(
 ) -> Turn:
     try:
         other = changed(case, assumption, factor)
-        solved = _relaxed(case, other)
+        solved = relaxed_from(case, other.compiled)
     except (InfeasibleError, UsageError):
         return Turn(assumption, end, factor, (), float("inf"))
     found = moves(case, before, first_year_orders(other, solved.x))
     return Turn(assumption, end, factor, tuple(found), solved.objective - cost)
-
-
-def _relaxed(case: Case, other: Case) -> LinearSolution:
-    """The relaxation of a variant, from the base's basis where only sides, bounds and costs differ."""
-    one, two = case.compiled, other.compiled
-    alike = one.shape == two.shape and np.array_equal(one.index, two.index)
-    if not (alike and np.array_equal(one.start, two.start) and np.array_equal(one.value, two.value)):
-        return relaxation(two, case.settings)
-    return case.sweep.solve(replace(two, start=one.start, index=one.index, value=one.value))
 
 
 def _confirmed(case: Case, turn: Turn, before: dict[str, float], clock: Clock | None) -> Turn:

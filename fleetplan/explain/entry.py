@@ -5,8 +5,8 @@ halving the interval until its ends are within a hundredth of each other; both e
 with whole lots. The relaxation, which is quick, says where to look first.
 
 Of a large model the relaxation also says where entry is: a search ends anywhere within its gap, which is
-more than an accelerator saves just below its entry. A solve with whole lots a hundredth on either side
-then says what the planner would do there, and the answer names what buying saves at most.
+more than an accelerator saves just below its entry, so that it may come out with or without it. What can be
+told of whole lots there is in :mod:`.first_lot`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fleetplan.errors import LimitError
 from fleetplan.explain.case import WHOLE, Case, parts
 from fleetplan.explain.clock import Clock
 from fleetplan.inputs.values import with_factor
@@ -68,16 +67,7 @@ class Entry:
     by: By = "solves"
     """What both ends stand on: solves with whole lots, or the relaxation."""
     saves_musd: float | None = None
-    """What buying saves at most, a hundredth inside the entry; ``None`` where it was not asked."""
-    around: tuple[Trial, ...] = ()
-    """Solves with whole lots a hundredth inside and outside an entry of the relaxation."""
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether solves with whole lots buy it a hundredth inside the entry, and not a hundredth outside."""
-        if self.by == "solves":
-            return self.enters is not None
-        return len(self.around) == 2 and self.around[0].racks > WHOLE >= self.around[1].racks
+    """What buying saves at most, a hundredth inside an entry of the relaxation."""
 
     def __str__(self) -> str:
         """Say where it enters."""
@@ -88,34 +78,22 @@ class Entry:
         racks = number(self.enters.racks)
         at = f"it enters at {_said(self.lever, value, self.unit)}"
         if self.by == "relaxation":
-            return f"{at} by the relaxation{self._checked()}{reach[self.reached]}"
+            saves = (
+                "" if self.saves_musd is None else f", where buying saves {money(self.saves_musd)} at most"
+            )
+            return f"{at} if all orders may change, in part lots too{saves}{reach[self.reached]}"
         none = f"at {_said(self.lever, out, self.unit)} none"
         return f"{at} (confirmed: {racks} racks; {none}){reach[self.reached]}"
 
-    def _checked(self) -> str:
-        """What solves with whole lots found around an entry of the relaxation."""
-        saves = "" if self.saves_musd is None else f"buying saves at most {money(self.saves_musd)} there"
-        if not self.around:
-            return f" (not solved with whole lots in the time given; {saves})"
-        found = [f"{number(t.racks)} racks" if t.racks > WHOLE else "none" for t in self.around]
-        said = "; ".join(
-            f"a hundredth {side} {r}" for side, r in zip(("inside", "outside"), found, strict=False)
-        )
-        why = "" if self.confirmed else f"; {saves}, less than a search can tell"
-        return f" ({'confirmed: ' if self.confirmed else 'with whole lots '}{said}{why})"
 
-
-def find_entry(
-    case: Case, accelerator: str, lever: Lever, clock: Clock | None = None, *, whole: bool = True
-) -> Entry:
+def find_entry(case: Case, accelerator: str, lever: Lever, clock: Clock | None = None) -> Entry:
     """Find the factor on one input at which an accelerator is first bought.
 
-    ``whole`` asks of a large model for solves with whole lots too, on either side of the entry.
     Raises ``LimitError`` where the clock ends before there is an answer.
     """
     search = _Search(case, accelerator, lever, clock or Clock())
     if case.is_large:
-        return _entry_of_the_relaxation(search, whole=whole)
+        return _entry_of_the_relaxation(search)
     enters, out = search.bracket()
     while enters is not None and _ratio(enters.factor, out.factor) > CLOSE:
         middle = search.trial((enters.factor * out.factor) ** 0.5)
@@ -126,23 +104,16 @@ def find_entry(
     return search.entry(enters, out)
 
 
-def _entry_of_the_relaxation(search: _Search, *, whole: bool = True) -> Entry:
-    """Where the relaxation buys it first, and what solves with whole lots do a hundredth either side."""
+def _entry_of_the_relaxation(search: _Search) -> Entry:
+    """Where the relaxation buys it first; both ends are solved."""
     near = search.relaxed_entry()
     if near is None:
         return search.entry(None, Trial(search.better ** round(math.log2(FURTHEST)), 0.0), "relaxation")
     inward = CLOSE if search.lever == "speed" else 1 / CLOSE
     outside = near / inward**0.5
     enters, out = Trial(near, search.relaxed_racks(near)), Trial(outside, search.relaxed_racks(outside))
-    saves = search.relaxed_saving(near * inward)
-    around: list[Trial] = []
-    for factor in (near * inward, near / inward) if whole else ():
-        try:
-            around.append(search.trial(factor))
-        except LimitError:
-            break
     made = search.entry(enters, out, "relaxation")
-    return replace(made, saves_musd=saves, around=tuple(around))
+    return replace(made, saves_musd=search.relaxed_saving(near * inward))
 
 
 def changed(case: Case, accelerator: str, lever: Lever, factor: float) -> Case:
@@ -169,7 +140,7 @@ class _Search:
         self.case, self.accelerator, self.lever, self.clock = case, accelerator, lever, clock
         self.better = 2.0 if lever == "speed" else 0.5
         """Direction in which the accelerator gets more attractive."""
-        self._at = _priced(case, accelerator) if lever == "price" else None
+        self._at = priced(case, accelerator) if lever == "price" else None
         self._trials: dict[float, Trial] = {}
 
     def at(self, factor: float) -> Case:
@@ -183,8 +154,7 @@ class _Search:
         if factor not in self._trials:
             self.clock.check()
             case = self.at(factor)
-            gap = case.settings.gap_rel
-            result = case.solve(gap if case.is_large else min(GAP, gap), self.clock)
+            result = case.solve(min(GAP, case.settings.gap_rel), self.clock)
             assert result.x is not None
             self._trials[factor] = Trial(factor, case.racks_bought(result.x)[self.accelerator])
         return self._trials[factor]
@@ -272,12 +242,12 @@ class _Search:
 
     def entry(self, enters: Trial | None, out: Trial, by: By = "solves") -> Entry:
         """The answer."""
-        today, unit = _today(self.case.scenario, self.accelerator, self.lever)
+        value, unit = today(self.case.scenario, self.accelerator, self.lever)
         reached = _reached(self.case, self.accelerator, self.lever, enters)
-        return Entry(self.lever, enters, out, unit, today, reached, by)
+        return Entry(self.lever, enters, out, unit, value, reached, by)
 
 
-def _priced(case: Case, accelerator: str) -> Callable[[float], Case] | None:
+def priced(case: Case, accelerator: str) -> Callable[[float], Case] | None:
     """The case at any price factor from two models: all costs are straight lines in the price.
 
     ``None`` where the price is in a limit too (a budget), so that the matrix changes with it.
@@ -299,7 +269,8 @@ def _priced(case: Case, accelerator: str) -> Callable[[float], Case] | None:
     return at
 
 
-def _today(scenario: Scenario, accelerator: str, lever: Lever) -> tuple[float, str]:
+def today(scenario: Scenario, accelerator: str, lever: Lever) -> tuple[float, str]:
+    """The input as it stands (the price of the earliest offer), and its unit in words."""
     if lever == "price":
         offers = [row for row in scenario.supply if row.accelerator == accelerator and row.max_racks > 0]
         return min(offers, key=lambda row: row.delivery).price_musd_per_rack, "M USD a rack"

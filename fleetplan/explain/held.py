@@ -17,7 +17,7 @@ from fleetplan.solving.status import Status
 
 if TYPE_CHECKING:
     from fleetplan.plan.plan import Plan
-    from fleetplan.solving.arrays import Floats, Ints
+    from fleetplan.solving.arrays import Compiled, Floats, Ints
     from fleetplan.solving.linear import LinearSolution
 
 BOUGHT = ("new", "option", "committed")
@@ -54,6 +54,15 @@ def with_lots(case: Case, whole: Ints, lots: Floats | list[float]) -> LinearSolu
     """The best plan with some whole lots; raises ``InfeasibleError`` where there is none."""
     settings = replace(case.settings, highs={**case.settings.highs, **SIMPLEX})
     return relaxation(case.compiled.fixed(whole, lots), settings)
+
+
+def relaxed_from(case: Case, other: Compiled) -> LinearSolution:
+    """The relaxation of a variant, from the case's basis where only sides, bounds and costs differ."""
+    one = case.compiled
+    alike = one.shape == other.shape and np.array_equal(one.index, other.index)
+    if not (alike and np.array_equal(one.start, other.start) and np.array_equal(one.value, other.value)):
+        return relaxation(other, case.settings)
+    return case.sweep.solve(replace(other, start=one.start, index=one.index, value=one.value))
 
 
 def hold_decisions(before: Plan, after: Plan) -> Held:

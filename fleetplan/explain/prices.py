@@ -25,12 +25,11 @@ import numpy as np
 from fleetplan.errors import LimitError
 from fleetplan.explain.case import parts
 from fleetplan.explain.clock import Clock, left_open
-from fleetplan.explain.held import with_lots
+from fleetplan.explain.held import relaxed_from, with_lots
 from fleetplan.explain.places_in_files import mw_paths
 from fleetplan.inputs.values import value_at, with_value
 from fleetplan.lifecycle import usable_mw
 from fleetplan.plan.words import join, money
-from fleetplan.solving.linear import relaxation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -138,6 +137,8 @@ class Prices:
     base_musd: float
     unconfirmed: int = 0
     """Of the largest values, how many the clock left without a re-run."""
+    at_most: int = 0
+    """Values that stayed those of a small part of a unit: a whole unit is worth that at most."""
 
     def of(self, kind: Kind) -> list[Value]:
         """Values of one kind, the largest first."""
@@ -155,7 +156,10 @@ class Prices:
         sites = sorted({value.place[0] for value in power})
         head = f"Power binds at {join(sites)}." if sites else "Power binds nowhere."
         said = [str(value) for kind in UNIT for value in self.of(kind)[:5]]  # type: ignore[arg-type]
-        return [head, *said, *left_open(self.unconfirmed, "of the largest values without a re-run")]
+        open_ = left_open(
+            self.at_most, "values that are those of a small part of a unit: a whole one may be less"
+        )
+        return [head, *said, *open_, *left_open(self.unconfirmed, "of the largest values without a re-run")]
 
 
 def prices(
@@ -167,9 +171,10 @@ def prices(
 ) -> Prices:
     """Price every limit of a solved case; the ``confirm`` largest power and supply values by re-runs.
 
-    ``progress`` hears of each re-run: how many are done, of how many, and what it was. After the clock
-    no further re-run begins.
+    ``progress`` hears of each value and re-run: how many are done, of how many, and what it was. After the
+    clock no further solve begins.
     """
+    clock, progress = clock or Clock(), progress or _unheard
     assert result.x is not None
     assert result.objective is not None
     # prices need a corner of the optimum: those of an interior point are arbitrary where rows degenerate
@@ -178,42 +183,61 @@ def prices(
     fixed = case.compiled.fixed(whole, np.round(result.x[whole]))
     held_case = case.with_arrays(fixed)
     held = held_case.sweep.base
-    found = sorted(_whole((case, held_case), _values(case, free, held)), key=_rank)
+    whole_units = _WholeUnits(case, held_case, clock, progress)
+    found = sorted(whole_units.of(_values(case, free, held)), key=_rank)
     chosen = [v for v in found if v.kind in ("power", "supply")]
     largest = sorted(chosen, key=lambda v: (-v.may_change_musd, v.place))[:confirm]
     confirmed: dict[int, Value] = {}
     for done, value in enumerate(largest):
-        if progress is not None:
-            progress(done, len(largest), str(value.place))
+        progress(done, len(largest), f"again with more: {join(list(value.place))}")
         try:
-            confirmed[value.row] = replace(value, confirmed=rerun(case, result, value, clock or Clock()))
+            confirmed[value.row] = replace(value, confirmed=rerun(case, result, value, clock, held_case))
         except LimitError:
             break
     left = len(largest) - len(confirmed)
-    return Prices(tuple(confirmed.get(v.row, v) for v in found), result.objective, left)
+    values = tuple(confirmed.get(v.row, v) for v in found)
+    return Prices(values, result.objective, left, whole_units.left)
+
+
+def _unheard(done: int, total: int, note: str) -> None:
+    """Nobody listens."""
 
 
 def _rank(value: Value) -> tuple[str, float, tuple[str, ...]]:
     return value.kind, -value.may_change_musd, value.place
 
 
-def _whole(cases: tuple[Case, Case], values: Iterable[Value]) -> Iterator[Value]:
-    """Replace the price of power and supply by what one whole unit more saves in the relaxation.
+@dataclass
+class _WholeUnits:
+    """Replaces the price of power and supply by what one whole unit more saves in the relaxation.
 
     The largest prices of each kind are looked at; a whole unit is never worth more than its price, so
     the rest is below them.
     """
-    ranked = sorted(values, key=_rank)
-    for kind in UNIT:
-        own = [value for value in ranked if value.kind == kind]
-        if kind not in ("power", "supply"):
-            yield from own
-            continue
-        for value in own[:LOOKED_AT]:
-            free, held = (_saved(case, value) for case in cases)
-            if max(free, held) > NOTHING:
-                yield replace(value, may_change_musd=free, held_musd=held)
-        yield from own[LOOKED_AT:]
+
+    free: Case
+    held: Case
+    clock: Clock
+    progress: Callable[[int, int, str], None]
+    left: int = 0
+    """Of the largest, how many the clock left as they were."""
+
+    def of(self, values: Iterable[Value]) -> Iterator[Value]:
+        """The values, those of power and supply looked at."""
+        ranked = sorted(values, key=_rank)
+        for kind, unit in UNIT.items():
+            own = [value for value in ranked if value.kind == kind]
+            largest = own[:LOOKED_AT] if kind in ("power", "supply") else []
+            for done, value in enumerate(largest):
+                if self.clock.over:
+                    self.left += len(largest) - done
+                    yield from largest[done:]
+                    break
+                self.progress(done, len(largest), f"one more {unit}: {join(list(value.place))}")
+                free, held = _saved(self.free, value), _saved(self.held, value)
+                if max(free, held) > NOTHING:
+                    yield replace(value, may_change_musd=free, held_musd=held)
+            yield from own[len(largest) :]
 
 
 def _saved(case: Case, value: Value) -> float:
@@ -290,12 +314,15 @@ def _raised(case: Case, value: Value) -> Compiled:
     return changed.with_rhs([row], lower=[case.compiled.row_lower[row] + share])
 
 
-def rerun(case: Case, before: Result, value: Value, clock: Clock) -> Confirmation:
-    """Make the model again from the input with one whole unit (one lot) more, and solve it."""
+def rerun(case: Case, before: Result, value: Value, clock: Clock, held: Case | None = None) -> Confirmation:
+    """Make the model again from the input with one whole unit (one lot) more, and solve it.
+
+    ``held`` is the case with this plan's lots held, from whose basis such a solve is quick.
+    """
     clock.check()
     after = case.with_inputs(more_of(case.scenario, value))
     if case.is_large:
-        return _held_and_free(case, before, value, after)
+        return _held_and_free(case, before, value, after, held)
     found = after.solve(clock=clock)
     assert found.objective is not None
     return _confirmation(before, value, found.objective, found.bound)
@@ -312,15 +339,21 @@ def more_of(scenario: Scenario, value: Value) -> Scenario:
     return with_value(scenario, path, value_at(scenario, path) + round(value.together))
 
 
-def _held_and_free(case: Case, before: Result, value: Value, after: Case) -> Confirmation:
+def _held_and_free(
+    case: Case, before: Result, value: Value, after: Case, held_case: Case | None = None
+) -> Confirmation:
     """Two linear solves of the changed model: with this plan's lots, and without whole lots at all."""
     assert before.x is not None
     assert before.objective is not None
     columns = case.compiled.columns.keys
     lots = {columns[at]: float(round(before.x[at])) for at in np.flatnonzero(case.compiled.integer).tolist()}
     whole = np.flatnonzero(after.compiled.integer)
-    held = with_lots(after, whole, [lots.get(after.compiled.columns.keys[at], 0.0) for at in whole.tolist()])
-    free = relaxation(after.compiled, after.settings).objective
+    values = [lots.get(after.compiled.columns.keys[at], 0.0) for at in whole.tolist()]
+    if held_case is None:
+        held = with_lots(after, whole, values)
+    else:
+        held = relaxed_from(held_case, after.compiled.fixed(whole, values))
+    free = relaxed_from(case, after.compiled).objective
     made = _confirmation(before, value, held.objective, free)
     fresh = max(0.0, (case.sweep.base.objective - free) / value.together)
     return replace(made, fresh_relaxed_musd=fresh, searched=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,6 @@ from fleetplan.explain.case import parts
 from fleetplan.explain.clock import Clock, left_open
 from fleetplan.periods import Quarter
 from fleetplan.plan.words import join, money, number
-from fleetplan.solving.linear import Sweep
 from fleetplan.solving.recipe import solve
 
 if TYPE_CHECKING:
@@ -31,6 +29,12 @@ if TYPE_CHECKING:
     from fleetplan.solving.result import Result
 
 SAME = 1e-6
+PRICE = 1.0
+"""First price of a rack more or less, M USD."""
+STEEPER = 8.0
+NEAR = 0.01
+"""Ends of a range are known to so many racks, and never too near."""
+STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def ties(
     near = _within(case.compiled, result.objective + over)
     found: list[OrderRange] = []
     groups = _groups(case, quarters)
-    ranges = _Ranges(case, near, clock or Clock())
+    ranges = _Ranges(case, result.objective + over, clock or Clock())
     for done, ((accelerator, delivery), weights) in enumerate(sorted(groups.items())):
         if progress is not None:
             progress(done, len(groups), f"{accelerator} for {delivery}")
@@ -132,25 +136,50 @@ def ties(
 
 
 class _Ranges:
-    """Least and most of each order in the relaxation; solves end with the clock."""
+    """Least and most of each order in the relaxation; no solve begins after the clock."""
 
-    def __init__(self, case: Case, near: Compiled, clock: Clock) -> None:
-        self._case, self._near, self._clock = case, near, clock
-        self._settled = _settled(case)
+    def __init__(self, case: Case, limit: float, clock: Clock) -> None:
+        self._case, self._limit, self._clock = case, limit, clock
+        self._offers = _offers(case)
 
     def of(self, accelerator: str, delivery: str, weights: Floats, racks: float) -> tuple[float, float]:
         """The range; raises ``LimitError`` where the clock ends first."""
         self._clock.check()
-        if (accelerator, delivery) in self._settled:
+        least, most = self._offers.get((accelerator, delivery), (-np.inf, np.inf))
+        if least == most:
             return racks, racks
-        low = self._sweep.solve(self._near.with_objective(weights)).objective
-        self._clock.check()
-        return low, -self._sweep.solve(self._near.with_objective(-weights)).objective
+        return max(least, self._least(weights)), min(most, -self._least(-weights))
 
-    @cached_property
-    def _sweep(self) -> Sweep:
-        free = self._near.with_objective(np.zeros(self._near.shape[1]))
-        return Sweep(free, self._clock.limit(self._case.settings))
+    def _least(self, weights: Floats) -> float:
+        """Least of a weighted sum over plans within the limit, from below.
+
+        A limit on the cost makes a hard linear model. Instead the sum is given a price: the cost with it is
+        the base's with a few costs changed, from whose basis a solve is quick, and for any price
+        ``sum >= (least of cost + price x sum - limit) / price``. The best price is where the straight line
+        between a plan within the limit and one beyond touches it.
+        """
+        compiled, base = self._case.compiled, self._case.sweep.base
+        inside = (base.objective, float(weights @ base.x))
+        beyond: tuple[float, float] | None = None
+        price, least = PRICE, -np.inf
+        for _ in range(STEPS):
+            self._clock.check()
+            cost = compiled.cost + price * weights
+            solved = self._case.sweep.solve(compiled.with_objective(cost, compiled.offset))
+            least = max(least, (solved.objective - self._limit) / price)
+            total = float(weights @ solved.x)
+            at = (solved.objective - price * total, total)
+            inside, beyond = (at, beyond) if at[0] <= self._limit else (inside, at)
+            if beyond is None:
+                if total - least < NEAR:
+                    break
+                price *= STEEPER
+                continue
+            slope = (inside[1] - beyond[1]) / (beyond[0] - inside[0])
+            if slope <= 0 or inside[1] - slope * (self._limit - inside[0]) - least < NEAR:
+                break
+            price = 1 / slope
+        return least
 
 
 def _within(compiled: Compiled, limit: float) -> Compiled:
@@ -158,12 +187,13 @@ def _within(compiled: Compiled, limit: float) -> Compiled:
     return compiled.with_row(("within", None), compiled.cost, -np.inf, limit - compiled.offset)
 
 
-def _settled(case: Case) -> set[tuple[str, str]]:
-    """Deliveries of which no plan can order more or less: all that can come is committed."""
+def _offers(case: Case) -> dict[tuple[str, str], tuple[float, float]]:
+    """Racks in whole lots of each delivery that come in any case, and that can come at most."""
     table = case.model.indices.deliveries.table
-    fixed = table[table["least_lots"] == table["most_lots"]]
-    names = [str(Quarter.from_ordinal(int(quarter))) for quarter in fixed["delivery"].tolist()]
-    return set(zip(fixed["accelerator"].tolist(), names, strict=True))
+    names = [str(Quarter.from_ordinal(int(quarter))) for quarter in table["delivery"].tolist()]
+    least, most = (table[column] * table["lot"] for column in ("least_lots", "most_lots"))
+    keys = zip(table["accelerator"].tolist(), names, strict=True)
+    return dict(zip(keys, zip(least.tolist(), most.tolist(), strict=True), strict=True))
 
 
 def _groups(case: Case, quarters: int) -> dict[tuple[str, str], Floats]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fleetplan import money as rules
 from fleetplan.errors import LimitError
 from fleetplan.explain.case import WHOLE, Case
 from fleetplan.explain.clock import Clock
 from fleetplan.explain.entry import FURTHEST, LEVERS, Entry, Lever, find_entry, times
+from fleetplan.explain.first_lot import FirstLot, first_lot
 from fleetplan.periods import HOURS_PER_YEAR
 from fleetplan.plan.words import join, number
 
@@ -42,12 +43,15 @@ class WhyNot:
     costs: tuple[UnitCost, ...]
     """For the workload on which it compares best: its cost first, then those that are cheaper."""
     entries: tuple[Entry, ...]
-    left: tuple[Lever, ...] = ()
-    """Levers that the clock left unanswered."""
+    left: tuple[Lever | Literal["first lot"], ...] = ()
+    """What the clock left unanswered: levers, and the price of the first lot."""
+    first_lot: FirstLot | None = None
+    """Where one lot pays on top of this plan; ``None`` where it was not asked or the clock left it open."""
 
     def lines(self) -> list[str]:
         """Say why not, and when it would."""
-        open_ = [f"  Not finished in the time given: its entry by {join(list(self.left))}."]
+        named = ["the price of its first lot" if x == "first lot" else f"its entry by {x}" for x in self.left]
+        open_ = [f"  Not finished in the time given: {join(named)}."]
         return [*self._said(), *(open_ if self.left else ())]
 
     def _said(self) -> list[str]:
@@ -68,8 +72,10 @@ class WhyNot:
         if self.entries and all(entry.enters is None for entry in self.entries):
             tried = join([entry.lever for entry in self.entries])
             far = f"{times(FURTHEST)} or {times(1 / FURTHEST)} today's"
-            return [*lines, f"  No change of {tried} alone brings it in, not even {far}."]
-        return [*lines, *(f"  By {entry.lever}, {entry}." for entry in self.entries)]
+            lines.append(f"  No change of {tried} alone brings it in, not even {far}.")
+        else:
+            lines += [f"  By {entry.lever}, {entry}." for entry in self.entries]
+        return [*lines, f"  {self.first_lot}"] if self.first_lot else lines
 
 
 def why_not(
@@ -88,7 +94,7 @@ def why_not(
     bought = case.racks_bought(result.x)[accelerator]
     orderable = _orderable(case, accelerator)
     entries: list[Entry] = []
-    left: list[Lever] = []
+    left: list[Lever | Literal["first lot"]] = []
     for done, lever in enumerate(levers if bought <= WHOLE and orderable else ()):
         if progress is not None:
             progress(done, len(levers), f"{accelerator} by {lever}")
@@ -96,8 +102,16 @@ def why_not(
             entries.append(find_entry(case, accelerator, lever, clock))
         except LimitError:
             left.append(lever)
+    first: FirstLot | None = None
+    if "price" in levers and bought <= WHOLE and orderable:
+        if progress is not None:
+            progress(len(levers), len(levers) + 1, f"first lot of {accelerator}")
+        try:
+            first = first_lot(case, result, accelerator, clock or Clock())
+        except LimitError:
+            left.append("first lot")
     costs = tuple(compare_costs(case, accelerator))
-    return WhyNot(accelerator, bought, orderable, costs, tuple(entries), tuple(left))
+    return WhyNot(accelerator, bought, orderable, costs, tuple(entries), tuple(left), first)
 
 
 def not_bought(case: Case, result: Result) -> list[str]:

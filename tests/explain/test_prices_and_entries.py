@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rough_options import options_for
 
-from fleetplan.errors import UsageError
+from fleetplan.errors import InfeasibleError, UsageError
 from fleetplan.explain import explain, hold_decisions
 from fleetplan.explain.assumptions import Assumption, assumptions, candidates, changed
 from fleetplan.explain.case import Case
@@ -17,11 +17,12 @@ from fleetplan.explain.clock import Clock
 from fleetplan.explain.compare import compare
 from fleetplan.explain.entry import changed as with_lever
 from fleetplan.explain.entry import find_entry, times
+from fleetplan.explain.first_lot import first_lot
 from fleetplan.explain.first_year import first_year_orders
-from fleetplan.explain.held import solved_again
+from fleetplan.explain.held import solved_again, with_lots
 from fleetplan.explain.horizon import horizon_effect, longer
 from fleetplan.explain.prices import prices
-from fleetplan.explain.ties import ties
+from fleetplan.explain.ties import NEAR, ties
 from fleetplan.explain.why_not import not_bought, unit_cost, why_not
 from fleetplan.inputs.load import load_scenario
 from fleetplan.inputs.scenario import Scenario
@@ -161,8 +162,8 @@ def test_what_the_clock_left_open_is_counted() -> None:
     tried = assumptions(case, result, clock=over)
     assert (tried.turns, tried.left) == ((), len(candidates(case)))
     reason = why_not(case, result, "mtia-300", levers=("price",), clock=over)
-    assert reason.left == ("price",)
-    assert "its entry by price" in reason.lines()[-1]
+    assert reason.left == ("price", "first lot")
+    assert "its entry by price and the price of its first lot" in reason.lines()[-1]
     unanswered = explain(plan_of(case, result), questions=("horizon",), time_s=0.0)
     assert unanswered.horizon is None
     assert unanswered.lines() == ["Not answered in the time given: horizon."]
@@ -192,7 +193,7 @@ def test_entry_price_is_right_a_hundredth_either_side() -> None:
     assert entry.today == pytest.approx(0.34)
 
 
-def test_entry_of_the_relaxation_brackets_and_is_held_against_whole_lots() -> None:
+def test_entry_of_the_relaxation_brackets_and_is_near_that_with_whole_lots() -> None:
     """The way of large models, on a small one: here the solves with whole lots can tell."""
     from fleetplan.explain.entry import _entry_of_the_relaxation, _Search
 
@@ -206,12 +207,53 @@ def test_entry_of_the_relaxation_brackets_and_is_held_against_whole_lots() -> No
     assert 1.0 < found.stays_out.factor / found.enters.factor <= 1.01
     assert found.saves_musd is not None
     assert found.saves_musd > 0
-    assert [trial.factor for trial in found.around] == pytest.approx(
-        [found.enters.factor / 1.01, found.enters.factor * 1.01]
-    )
-    assert found.confirmed is (found.around[0].racks > 0.5 >= found.around[1].racks)
     assert found.enters.factor == pytest.approx(exact.enters.factor, rel=0.05)
-    assert "by the relaxation" in str(found)
+    assert "if all orders may change" in str(found)
+
+
+def dearer_by(case: Case, result: Result, accelerator: str, factor: float) -> dict[int, float]:
+    """What each single lot more costs at a price, this plan's other lots held: models made anew, all lots tried."""
+    assert result.x is not None
+    again = with_lever(case, accelerator, "price", factor)
+    whole = np.flatnonzero(case.compiled.integer)
+    lots = np.round(result.x[whole])
+    none = with_lots(again, whole, lots).objective
+    found = {}
+    for at, position in enumerate(whole.tolist()):
+        family, key = case.compiled.columns.keys[position]
+        if family == "lots" and isinstance(key, tuple) and key[1] == accelerator:
+            try:
+                one = with_lots(again, whole, lots + np.eye(len(whole))[at]).objective
+            except InfeasibleError:
+                continue
+            found[position] = one - none
+    return found
+
+
+@pytest.mark.parametrize("name", ["mtia-300", "gb300", "mtia-400"])
+def test_the_first_lot_pays_below_its_price_and_no_lot_does_above(name: str) -> None:
+    case, result = solved()
+    found = first_lot(case, result, name, Clock())
+    assert found is not None
+    assert found.factor is not None
+    assert found.confirmed
+    column = case.compiled.columns.position("lots", (found.hall, name, found.delivery))
+    below = dearer_by(case, result, name, found.factor / 1.01)
+    above = dearer_by(case, result, name, found.factor * 1.01)
+    assert below[column] == pytest.approx(-found.saves_musd, abs=1e-4)
+    assert above[column] == pytest.approx(found.costs_musd, abs=1e-4)
+    assert min(below.values()) < 0 < min(above.values())
+    assert found.hall in str(found)
+
+
+def test_where_a_free_lot_costs_more_than_none_no_price_makes_it_pay() -> None:
+    """A rack that nobody needs is not worth its operation."""
+    case, _ = solved()
+    dear = case.with_inputs(with_factor(case.scenario, "finance.opex_musd_per_facility_mw_year", 1000.0))
+    found = first_lot(dear, dear.solve(), "mtia-300", Clock())
+    assert found is not None
+    assert found.factor is None
+    assert "no price makes a lot of it pay" in str(found)
 
 
 def test_far_factors_are_said_as_people_say_them() -> None:
@@ -269,8 +311,27 @@ def test_a_wider_limit_never_narrows_a_range() -> None:
     case, result = solved()
     near, far = ties(case, result, within_musd=1.0), ties(case, result, within_musd=20.0)
     for one, two in zip(near.orders, far.orders, strict=True):
-        assert two.low <= one.low + 1e-6
-        assert two.high >= one.high - 1e-6
+        assert two.low <= one.low + NEAR
+        assert two.high >= one.high - NEAR
+
+
+def test_a_range_is_that_of_a_model_with_a_limit_on_its_cost() -> None:
+    from fleetplan.solving.linear import relaxation
+
+    case, result = solved()
+    found = ties(case, result, within_musd=8.0)
+    assert any(order.high - order.low > 1 for order in found.orders)
+    limit = found.limit_musd - case.compiled.offset
+    near = case.compiled.with_row(("within", None), case.compiled.cost, -np.inf, limit)
+    for order in found.orders:
+        racks = np.zeros(near.shape[1])
+        for key, at in near.columns.positions("lots").items():
+            if isinstance(key, tuple) and key[1:] == (order.accelerator, order.delivery):
+                racks[at] = case.lot_racks(order.accelerator)
+        low = relaxation(near.with_objective(racks)).objective
+        high = -relaxation(near.with_objective(-racks)).objective
+        assert low - NEAR <= order.low <= low + 1e-4
+        assert high - 1e-4 <= order.high <= high + NEAR
 
 
 def test_assumptions_try_both_ends_of_open_figures_and_say_what_turns() -> None:
