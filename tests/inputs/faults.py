@@ -49,24 +49,3 @@ def to_csv(cells: Cells) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(cells)
     return text.getvalue()
-
-
-TINY_QUARTERS = ("2026Q4", "2027Q1", "2027Q2")
-TINY_WORKLOAD = "hstu-gr-1500b"
-
-
-def make_tiny(folder: Path) -> None:
-    """The small scenario cut to three quarters and one workload: every table is there, a plan is quick."""
-    shutil.copytree(SMALL, folder)
-    header = folder / "scenario.yaml"
-    text = header.read_text(encoding="utf-8").replace("quarters: 6", f"quarters: {len(TINY_QUARTERS)}")
-    header.write_text(text, encoding="utf-8")
-    for path in sorted(folder.glob("*.csv")):
-        names, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
-        kept = [row for row in rows if _in_tiny(dict(zip(names, row, strict=True)))]
-        path.write_text(to_csv([names, *kept]), encoding="utf-8")
-
-
-def _in_tiny(row: dict[str, str]) -> bool:
-    quarter = row.get("quarter", row.get("delivery_quarter", TINY_QUARTERS[0]))
-    return quarter in TINY_QUARTERS and row.get("workload", TINY_WORKLOAD) == TINY_WORKLOAD
