@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from fleetplan.planning.cohorts import add_cohorts, swaps_by_delivery
-from fleetplan.planning.form import Block, Entries, Floats, Form
+from fleetplan.planning.form import Block, Bools, Entries, Floats, Form
 from fleetplan.planning.indices import Indices
 from fleetplan.planning.power import add_power
 from fleetplan.planning.rentals import add_rentals
 from fleetplan.planning.supply import add_ceilings, add_supply
 from fleetplan.planning.work import add_work
-from fleetplan.solving.arrays import Compiled, Labels
+from fleetplan.solving.arrays import Compiled
+from fleetplan.studies import arrayform
 
 
 def add_core(form: Form, ix: Indices) -> Floats:
@@ -40,94 +40,16 @@ def add_core(form: Form, ix: Indices) -> Floats:
     return cost
 
 
-class _Count(list[Any]):
-    """Stands for the list of columns where only their number is asked."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.number = 0
-
-    def __len__(self) -> int:
-        return self.number
-
-
-class ArrayForm(Form):
+class ArrayForm(arrayform.ArrayForm):
     """The floor: entries straight into a scipy matrix."""
 
     def __init__(self) -> None:
         """Start empty."""
-        self.width = _Count()
-        self.columns = self.width
-        self.blocks, self.row_keys = {}, {}
-        self.lower: list[Floats] = []
-        self.upper: list[Floats] = []
-        self.integer: list[np.ndarray[Any, Any]] = []
-        self.sides: list[tuple[Floats, Floats]] = []
-        self.parts: list[Entries] = []
-        self.height = 0
-        self.cost: Floats = np.zeros(0)
-
-    def variables(
-        self,
-        name: str,
-        keys: pd.DataFrame,
-        *,
-        integer: ArrayLike = False,
-        lower: ArrayLike = 0.0,
-        upper: ArrayLike = np.inf,
-    ) -> Block:
-        """Note bounds and kind."""
-        block = Block(name, len(self.columns), keys)
-        self.blocks[name] = block
-        count = len(keys)
-        self.lower.append(np.broadcast_to(np.asarray(lower, dtype=float), count))
-        self.upper.append(np.broadcast_to(np.asarray(upper, dtype=float), count))
-        self.integer.append(np.broadcast_to(np.asarray(integer, dtype=bool), count))
-        self.width.number += count
-        return block
-
-    def rows(
-        self,
-        name: str,
-        keys: pd.DataFrame,
-        entries: Entries,
-        *,
-        lower: ArrayLike | None = None,
-        upper: ArrayLike | None = None,
-    ) -> None:
-        """Note entries and sides."""
-        self.row_keys[name] = keys
-        low = np.broadcast_to(np.asarray(-np.inf if lower is None else lower, dtype=float), len(keys))
-        high = np.broadcast_to(np.asarray(np.inf if upper is None else upper, dtype=float), len(keys))
-        self.sides.append((low, high))
-        self.parts.append(Entries(entries.row + self.height, entries.col, entries.value))
-        self.height += len(keys)
-
-    def minimise(self, coefficients: Floats) -> None:
-        """Note the cost."""
-        self.cost = coefficients
+        super().__init__("core")
 
     def compiled(self) -> Compiled:
-        """The arrays."""
-        row = np.concatenate([part.row for part in self.parts])
-        col = np.concatenate([part.col for part in self.parts])
-        value = np.concatenate([part.value for part in self.parts])
-        shape = (self.height, len(self.columns))
-        matrix = sparse.csc_array(sparse.coo_array((value, (row, col)), shape=shape))
-        return Compiled(
-            start=matrix.indptr.astype(np.int32),
-            index=matrix.indices.astype(np.int32),
-            value=matrix.data,
-            row_lower=np.concatenate([low for low, _ in self.sides]),
-            row_upper=np.concatenate([high for _, high in self.sides]),
-            col_lower=np.concatenate(self.lower),
-            col_upper=np.concatenate(self.upper),
-            cost=self.cost,
-            offset=0.0,
-            integer=np.concatenate(self.integer),
-            rows=Labels([("row", i) for i in range(self.height)]),
-            columns=Labels([("column", j) for j in range(shape[1])]),
-        )
+        """The arrays, without names."""
+        return self.bare()
 
 
 class TextbookForm(Form):
@@ -222,7 +144,7 @@ class LinopyForm(ArrayForm):
         name: str,
         keys: pd.DataFrame,
         *,
-        integer: ArrayLike = False,
+        integer: bool | Bools = False,
         lower: ArrayLike = 0.0,
         upper: ArrayLike = np.inf,
     ) -> Block:
@@ -247,7 +169,7 @@ class LinopyForm(ArrayForm):
     ) -> None:
         """Add rows: each family's part by groupby, then their sum."""
         super().rows(name, keys, entries, lower=lower, upper=upper)
-        low, high = self.sides[-1]
+        low, high = self.families[-1].lower, self.families[-1].upper
         if not len(keys):
             return
         total = self._expression(entries)

@@ -39,6 +39,17 @@ class _Rows:
     lower: Floats
     upper: Floats
 
+    def settled(self) -> _Rows:
+        """Duplicates summed, empty rows left out; ``InfeasibleError`` names one that cannot hold."""
+        merged = self.entries.merged()
+        counts = np.bincount(merged.row, minlength=len(self.keys))
+        require_true(self.name, self.keys, counts, self.lower, self.upper)
+        filled = np.flatnonzero(counts)
+        number = np.cumsum(counts > 0) - 1
+        entries = Entries(number[merged.row], merged.col, merged.value) if len(filled) else Entries.none()
+        keys = self.keys.iloc[filled].reset_index(drop=True)
+        return _Rows(self.name, keys, entries, self.lower[filled], self.upper[filled])
+
 
 class ArrayForm(Form):
     """A planning model under construction as triplets; :meth:`compiled` makes the arrays."""
@@ -47,11 +58,11 @@ class ArrayForm(Form):
         """Start empty."""
         super().__init__(name)
         self.columns = self.names
-        self._lower: list[Floats] = []
-        self._upper: list[Floats] = []
-        self._integer: list[Any] = []
-        self._families: list[_Rows] = []
-        self._cost: Floats = np.zeros(0)
+        self.lower: list[Floats] = []
+        self.upper: list[Floats] = []
+        self.integer: list[Any] = []
+        self.families: list[_Rows] = []
+        self.cost: Floats = np.zeros(0)
 
     def variables(
         self,
@@ -70,9 +81,9 @@ class ArrayForm(Form):
         if np.any(integer):
             self.whole.add(name)
         low = sides_of(lower, len(keys), 0.0)
-        self._lower.append(low)
-        self._upper.append(sides_of(upper, len(keys), np.inf))
-        self._integer.append(np.full(len(keys), integer))
+        self.lower.append(low)
+        self.upper.append(sides_of(upper, len(keys), np.inf))
+        self.integer.append(np.full(len(keys), integer))
         self.names.add(block, low)
         return block
 
@@ -85,55 +96,73 @@ class ArrayForm(Form):
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        """Add one family of rows; ``InfeasibleError`` names a row without variables that cannot hold."""
+        """Add one family of rows, one for each row of ``keys``; see :meth:`compiled`."""
         low, high = sides_of(lower, len(keys), -np.inf), sides_of(upper, len(keys), np.inf)
-        merged = entries.merged()
-        counts = np.bincount(merged.row, minlength=len(keys))
-        require_true(name, keys, counts, low, high)
-        filled = np.flatnonzero(counts)
-        self.row_keys[name] = keys.iloc[filled].reset_index(drop=True)
-        number = np.cumsum(counts > 0) - 1
-        moved = Entries(number[merged.row], merged.col, merged.value) if len(filled) else Entries.none()
-        self._families.append(_Rows(name, self.row_keys[name], moved, low[filled], high[filled]))
+        self.row_keys[name] = keys
+        self.families.append(_Rows(name, keys, entries, low, high))
 
     def minimise(self, coefficients: Floats) -> None:
         """Set (or replace) the objective: coefficients by global column."""
-        self._cost = coefficients
+        self.cost = coefficients
 
     def compiled(self) -> Compiled:
-        """The arrays; variables in no row and without cost are left out, as Pyomo's compiler does."""
-        row, col, value = self._triplets()
-        used = np.zeros(len(self.columns), dtype=bool)
+        """The arrays; variables in no row and without cost are left out, as Pyomo's compiler does.
+
+        ``InfeasibleError`` names a row without variables that cannot hold.
+        """
+        families = [family.settled() for family in self.families]
+        row, col, value = _triplets(families)
+        used = self.cost != 0
         used[col] = True
-        used |= self._cost != 0
-        kept = np.flatnonzero(used)
         place = np.cumsum(used) - 1
-        rows = sum(len(family.lower) for family in self._families)
-        matrix = sparse.csc_array((value, (row, place[col])), shape=(rows, len(kept)))
+        columns = _column_keys(self.names, used)
+        made = self._arrays(
+            families, (row, place[col], value), Labels(_row_keys(families)), Labels(columns), used
+        )
+        made.check()
+        return made
+
+    def bare(self) -> Compiled:
+        """The arrays as they were given, with numbers for names and nothing left out: the least work."""
+        triplets, every = _triplets(self.families), np.ones(len(self.columns), dtype=bool)
+        rows = Labels([("row", i) for i in range(sum(len(family.lower) for family in self.families))])
+        columns = Labels([("column", j) for j in range(len(every))])
+        return self._arrays(self.families, triplets, rows, columns, every)
+
+    def _arrays(
+        self,
+        families: list[_Rows],
+        triplets: tuple[Ints, Ints, Floats],
+        rows: Labels,
+        columns: Labels,
+        used: Bools,
+    ) -> Compiled:
+        row, col, value = triplets
+        matrix = sparse.csc_array((value, (row, col)), shape=(len(rows.keys), int(used.sum())))
         matrix.sort_indices()
-        compiled = Compiled(
+        whole = np.concatenate(self.integer) if self.integer else np.zeros(0, dtype=bool)
+        return Compiled(
             start=matrix.indptr.astype(np.int32),
             index=matrix.indices.astype(np.int32),
             value=matrix.data.astype(float),
-            row_lower=_joined([family.lower for family in self._families]),
-            row_upper=_joined([family.upper for family in self._families]),
-            col_lower=_joined(self._lower)[kept],
-            col_upper=_joined(self._upper)[kept],
-            cost=self._cost[kept],
+            row_lower=_joined([family.lower for family in families]),
+            row_upper=_joined([family.upper for family in families]),
+            col_lower=_joined(self.lower)[used],
+            col_upper=_joined(self.upper)[used],
+            cost=self.cost[used],
             offset=0.0,
-            integer=np.concatenate(self._integer)[kept] if self._integer else np.zeros(0, dtype=bool),
-            rows=Labels(_row_keys(self._families)),
-            columns=Labels(_column_keys(self.columns, used)),
+            integer=whole[used],
+            rows=rows,
+            columns=columns,
         )
-        compiled.check()
-        return compiled
 
-    def _triplets(self) -> tuple[Ints, Ints, Floats]:
-        starts = np.cumsum([0, *(len(family.lower) for family in self._families)])
-        parts = [f.entries.row + start for f, start in zip(self._families, starts.tolist(), strict=False)]
-        row = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        col = np.concatenate([f.entries.col for f in self._families]) if parts else row
-        return row, col, _joined([f.entries.value for f in self._families])
+
+def _triplets(families: list[_Rows]) -> tuple[Ints, Ints, Floats]:
+    starts = np.cumsum([0, *(len(family.lower) for family in families)])
+    parts = [f.entries.row + start for f, start in zip(families, starts.tolist(), strict=False)]
+    row = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+    col = np.concatenate([f.entries.col for f in families]) if parts else row
+    return row, col, _joined([f.entries.value for f in families])
 
 
 def _joined(parts: list[Floats]) -> Floats:
