@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleetplan.api import DEFAULT_GAP
 from fleetplan.cli.ui import print_frame, print_json
 from fleetplan.errors import InputError, UsageError
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from fleetplan.studies.futures import Tree
     from fleetplan.studies.workshop import Workshop
 
+STUDY_GAP = 0.002
+"""Cases differ by more than plans within this gap of their best do, and a study has many of them."""
 FUTURE_COLUMNS = ["future", "probability", "path", "value"]
 
 
@@ -30,7 +31,7 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
             "--gap",
-            default=DEFAULT_GAP,
+            default=STUDY_GAP,
             show_default=True,
             type=click.FloatRange(min=0),
             help="Proven distance from the best plan, as a share of its cost, for every plan of the study.",

@@ -54,9 +54,8 @@ CHEAPEST = 3
 RESTRICTED_GAP_SHARE = 0.1
 """The restricted search ends at this share of the gap asked for, unless the plan is good enough earlier."""
 NEAR_GAPS = 4.0
-"""Within so many times the gap asked for, the search over the whole problem takes over."""
-NEAR_COLUMNS = 100_000
-"""Above this size the search over the whole problem is slow even when near: ties are tried first."""
+"""Within so many times the gap asked for, the search over the whole problem takes over: reduced costs
+then fix most of it, and its cuts raise the bound, which a restricted search cannot."""
 MOST_MOVES = 600
 """Linear solves of moves from a guess; further ones gain little."""
 TIE_SHARE = 1e-6
@@ -131,20 +130,15 @@ class _Run:
         if self._restricts():
             if self.rounder is not None:
                 self._try_guess(self.rounder)
-            if not (self.proven or self.stopped_by):
-                self._search_nearby("restricted", tie_share=0.0)
-            if not (self.proven or self.stopped_by or self._nearly_proven()):
-                self._search_nearby("ties", tie_share=TIE_SHARE)
+            for phase, tie_share in (("restricted", 0.0), ("ties", TIE_SHARE)):
+                if not (self.proven or self.stopped_by or self._nearly_proven()):
+                    self._search_nearby(phase, tie_share)
         if not (self.proven or self.stopped_by):
             self._search()
 
-    @property
-    def _very_large(self) -> bool:
-        return self.model.shape[1] > NEAR_COLUMNS
-
     def _nearly_proven(self) -> bool:
-        """So near that reduced costs fix most of the whole problem: its own search is quicker."""
-        if self.objective is None or self._very_large:
+        """So near that the search over the whole problem is the quicker one."""
+        if self.objective is None:
             return False
         return self.objective - self.bound <= NEAR_GAPS * self.options.allowed_gap(self.objective)
 
