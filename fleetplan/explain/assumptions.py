@@ -7,11 +7,12 @@ not move there by more than a lot is not turned. What turns is confirmed by a so
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleetplan.errors import InfeasibleError, LimitError, UsageError
-from fleetplan.explain.case import Case
+from fleetplan.explain.case import Case, parts
 from fleetplan.explain.clock import Clock, left_open
 from fleetplan.explain.first_year import Move, first_year_orders, moves, say_moves
 from fleetplan.explain.held import relaxed_from
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from fleetplan.figures import Figure
     from fleetplan.inputs.scenario import Scenario
+    from fleetplan.solving.arrays import Floats
     from fleetplan.solving.result import Result
 
 SCALARS = (
@@ -125,7 +127,7 @@ def assumptions(
     base = case.sweep.base
     before = first_year_orders(case, base.x)
     found: list[Turn] = []
-    tried, left = candidates(case), 0
+    tried, left = _most_at_stake_first(case, result.x, candidates(case)), 0
     for done, assumption in enumerate(tried):
         if clock is not None and clock.over:
             left = len(tried) - done
@@ -167,6 +169,26 @@ def candidates(case: Case) -> list[Assumption]:
     for path in SCALARS:
         found += _group(scenario, path, "", path.partition(".")[2].replace("_", " "))
     return found
+
+
+def _most_at_stake_first(case: Case, x: Floats, found: list[Assumption]) -> list[Assumption]:
+    """In the order of what the width of each interval is worth, roughly: the clock may leave the last untried.
+
+    For a price or a speed that is what is spent on the accelerator, for demand what it is worth to serve it.
+    """
+    at_stake: dict[str, float] = defaultdict(float)
+    table = case.model.indices.deliveries.table
+    price = dict(zip(table["accelerator"], table["price"], strict=True))
+    for (_, name, _), lots in case.lots(x).items():
+        at_stake[name] += lots * case.lot_racks(name) * float(price[name])
+    dual = case.sweep.base.row_dual
+    for key, row in case.compiled.rows.positions("demand").items():
+        at_stake[parts(key)[0]] += abs(float(dual[row] * case.compiled.row_upper[row]))
+
+    def stake(one: Assumption) -> float:
+        return (one.high - one.low) * at_stake[one.subject.rpartition(" of ")[2]]
+
+    return sorted(found, key=lambda one: (-stake(one), one.path))
 
 
 def changed(case: Case, assumption: Assumption, factor: float) -> Case:

@@ -11,7 +11,13 @@ from rough_options import options_for
 
 from fleetplan.errors import InfeasibleError, UsageError
 from fleetplan.explain import explain, hold_decisions
-from fleetplan.explain.assumptions import Assumption, assumptions, candidates, changed
+from fleetplan.explain.assumptions import (
+    Assumption,
+    _most_at_stake_first,
+    assumptions,
+    candidates,
+    changed,
+)
 from fleetplan.explain.case import Case
 from fleetplan.explain.clock import Clock
 from fleetplan.explain.compare import compare
@@ -344,6 +350,19 @@ def test_assumptions_try_both_ends_of_open_figures_and_say_what_turns() -> None:
     dearer = [t for t in found.turns if "price" in t.assumption.path and t.end == "high"]
     assert all(turn.cost_musd >= -1e-6 for turn in dearer)
     assert "tried" in found.lines()[0] or "turn an order" in found.lines()[0]
+
+
+def test_what_has_most_money_at_stake_is_tried_first() -> None:
+    case, result = solved()
+    assert result.x is not None
+    order = [one.path for one in _most_at_stake_first(case, result.x, candidates(case))]
+    assert sorted(order) == sorted(one.path for one in candidates(case))
+    racks = case.racks_bought(result.x)
+    most = max(racks, key=lambda name: racks[name])
+    assert racks["mtia-300"] == 0
+    assert order.index(f"supply[{most},*].price_musd_per_rack") < order.index(
+        "supply[mtia-300,*].price_musd_per_rack"
+    )
 
 
 def test_an_assumption_is_changed_in_all_its_rows() -> None:
