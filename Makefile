@@ -40,7 +40,7 @@ format: $(VENV)/.dev  ## let ruff put the code in shape
 	$(BIN)/ruff format .
 
 fuzz: $(VENV)/.dev  ## the long form: fuzzers, kills, and the cases that `make test` leaves out
-	FLEETPLAN_FUZZ_CASES=10000 FLEETPLAN_PLAN_FUZZ_CASES=1000 FLEETPLAN_KILLS=200 $(BIN)/python -m pytest -n 2 -m "long or not long" -k "fuzz or kills or diagnose or commit or sweep"
+	FLEETPLAN_FUZZ_CASES=10000 FLEETPLAN_PLAN_FUZZ_CASES=6000 FLEETPLAN_KILLS=200 $(BIN)/python -m pytest -n 2 -m "long or not long" -k "fuzz or kills or diagnose or commit or sweep"
 
 bench: $(VENV)/.dev  ## speed, memory and accuracy figures
 	$(BIN)/python -m benchmarks
