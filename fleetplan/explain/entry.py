@@ -91,7 +91,9 @@ def find_entry(case: Case, accelerator: str, lever: Lever, clock: Clock | None =
 
     Raises ``LimitError`` where the clock ends before there is an answer.
     """
-    search = _Search(case, accelerator, lever, clock or Clock())
+    clock = clock or Clock()
+    clock.check()  # the search begins with another model
+    search = _Search(case, accelerator, lever, clock)
     if case.is_large:
         return _entry_of_the_relaxation(search)
     enters, out = search.bracket()

@@ -78,6 +78,7 @@ def first_lot(case: Case, result: Result, accelerator: str, clock: Clock) -> Fir
 
     Raises ``LimitError`` where the clock ends first.
     """
+    clock.check()
     at = priced(case, accelerator)
     if at is None:
         return None
