@@ -45,6 +45,8 @@ MOST_LOOKED_AT = 2000
 """Moves that are looked at, best first, for those to try together."""
 RAISE, MOST_RAISES = 10.0, 6
 """By how much the penalty grows where the cost is low enough or no move is left, and how often."""
+MEND_FROM = 0.4
+"""Share of the solves after which mending goes before saving."""
 BROKEN = 1e-7
 """Limits broken by less in all are kept."""
 
@@ -271,6 +273,8 @@ class _Walk:
         self.solved = self.taken = 0
         self.together = MOST_TOGETHER
         self.cost = np.inf
+        self.best: Floats | None = None
+        self.best_cost = np.inf
         self.x = np.zeros(0)
         self.planes: list[tuple[float, Floats]] = []
 
@@ -289,8 +293,9 @@ class _Walk:
             self.session.set(name, value)
         stopped_by = ""
         while self.cost > enough or self._broken() > BROKEN:
-            mend = self._broken() > BROKEN and self.raises and self.solved < most_solves
-            outcome = None if mend and self.cost <= enough else self._step(most_solves, time_left_s)
+            mend = self._broken() > BROKEN and self.raises > 0 and self.solved < most_solves
+            due = self.cost <= enough or self.solved > self._mends_from() * most_solves
+            outcome = None if mend and due else self._step(most_solves, time_left_s)
             if outcome is None and mend:
                 outcome = self._dearer(time_left_s())
             if outcome is None or outcome.stopped_by:
@@ -299,8 +304,13 @@ class _Walk:
             self._arrive(outcome)
             self.taken += 1
             told(self.cost)
-        whole_x = None if self._broken() > BROKEN else self._plan()
-        return Moved(whole_x, self.cost, self.solved, self.taken, stopped_by)
+        if self.best is not None:
+            return Moved(self.best, self.best_cost, self.solved, self.taken, stopped_by)
+        return Moved(None, self.cost, self.solved, self.taken, stopped_by)
+
+    def _mends_from(self) -> float:
+        """Share of the solves after which a broken limit gets dearer even while moves save something."""
+        return MEND_FROM + (1 - MEND_FROM) * (MOST_RAISES - self.raises) / (MOST_RAISES + 1)
 
     def _step(self, most_solves: int, time_left_s: Callable[[], float | None]) -> Outcome | None:
         """The first moves that save something, in the order of what the planes leave possible.
@@ -395,6 +405,8 @@ class _Walk:
         if not self.planes:
             self._add_plane(outcome, self.n)
         self.cost, self.x = outcome.objective, outcome.x
+        if self._broken() <= BROKEN and self.cost < self.best_cost:
+            self.best, self.best_cost = self._plan(), self.cost
 
     def _add_plane(self, outcome: Outcome, there: Floats) -> None:
         assert outcome.objective is not None

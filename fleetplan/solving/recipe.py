@@ -56,6 +56,8 @@ RESTRICTED_GAP_SHARE = 0.1
 NEAR_GAPS = 4.0
 """Within so many times the gap asked for, the search over the whole problem takes over: reduced costs
 then fix most of it, and its cuts raise the bound, which a restricted search cannot."""
+NEAR_COLUMNS = 100_000
+"""Above this size the root of a search over the whole problem takes many minutes: it comes last."""
 MOST_MOVES = 600
 """Linear solves of moves from a guess; further ones gain little."""
 TIE_SHARE = 1e-6
@@ -138,7 +140,7 @@ class _Run:
 
     def _nearly_proven(self) -> bool:
         """So near that the search over the whole problem is the quicker one."""
-        if self.objective is None:
+        if self.objective is None or self.model.shape[1] > NEAR_COLUMNS:
             return False
         return self.objective - self.bound <= NEAR_GAPS * self.options.allowed_gap(self.objective)
 
