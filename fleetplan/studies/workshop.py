@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleetplan.api import Problem, Settings, finish, solve_problem
+from fleetplan.api import Problem, Settings, earlier_plan, finish, solve_problem
 from fleetplan.errors import UsageError
 from fleetplan.progress import Silent, Stopwatch
 from fleetplan.studies.stepkey import step_key
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from fleetplan.inputs.scenario import Scenario
     from fleetplan.plan.plan import Plan
+    from fleetplan.planning.earlier import Earlier
     from fleetplan.solving.result import Result
     from fleetplan.solving.warm import Start
 
@@ -74,11 +74,11 @@ class Workshop:
         self,
         scenario: Scenario,
         *,
-        previous: pd.DataFrame | None = None,
+        previous: Earlier | pd.DataFrame | None = None,
         options: pd.DataFrame | None = None,
         watch: Stopwatch | None = None,
     ) -> Problem:
-        """Model and arrays of a scenario; ``previous`` are the orders of an earlier plan to stay close to.
+        """Model and arrays of a scenario; ``previous`` is the earlier plan to stay close to, or its orders alone.
 
         Raises ``InputError`` and ``InfeasibleError`` where no model can be.
         """
@@ -90,7 +90,7 @@ class Workshop:
             table = self.options_of(scenario) if options is None else options
         with watch.phase("model"):
             form = ArrayForm(scenario.name)
-            earlier = _stated_plan(scenario) if previous is None else previous
+            earlier = earlier_plan(scenario) if previous is None else previous
             model = build_model(scenario, table, earlier, form=form)
             return Problem(scenario, table, model, form.compiled())
 
@@ -102,19 +102,10 @@ class Workshop:
         self,
         scenario: Scenario,
         *,
-        previous: pd.DataFrame | None = None,
+        previous: Earlier | pd.DataFrame | None = None,
         options: pd.DataFrame | None = None,
     ) -> Plan:
         """Make and audit the plan of a scenario; raises as :func:`fleetplan.api.optimize` does."""
         watch = Stopwatch(Silent())
         problem = self.problem(scenario, previous=previous, options=options, watch=watch)
         return finish(problem, self.solve(problem, watch), self.settings, watch)
-
-
-def _stated_plan(scenario: Scenario) -> pd.DataFrame | None:
-    """Orders of the earlier plan that the scenario itself names."""
-    from fleetplan.plan.store import read_plan
-
-    if scenario.rules.previous_plan is None:
-        return None
-    return read_plan(Path(scenario.folder) / scenario.rules.previous_plan).orders
