@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fleetplan.errors import SolverError
+import numpy as np
+
+from fleetplan.errors import InfeasibleError, LimitError, SolverError
 from fleetplan.solving.arrays import Compiled, Floats
+from fleetplan.solving.check import worst_violation
+from fleetplan.solving.linear import relaxation
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import Listener, solve
 from fleetplan.solving.result import Result, require_plan
@@ -38,7 +42,31 @@ def minimize_then(
     limit = best.objective + room - compiled.offset
     kept = compiled.with_row(("cost_limit", None), compiled.cost, -float("inf"), limit)
     second = solve(replace(kept.with_objective(second_cost), sign=1.0), options, progress)
-    return second if second.has_plan else _first_as_second(best, second, second_cost)
+    if not second.has_plan:
+        return _first_as_second(best, second, second_cost)
+    return _at_least_cost(compiled, second, second_cost, options)
+
+
+def _at_least_cost(
+    compiled: Compiled, second: Result, second_cost: Floats, options: SolveOptions | None
+) -> Result:
+    """The second plan, with all that the second objective does not ask about at least cost again.
+
+    Without this a plan would pay, within the tolerance, for what nobody takes. Whole numbers are held, so that
+    it is one linear solve; a time limit that is over leaves the plan as it is.
+    """
+    assert second.x is not None
+    assert second.objective is not None
+    whole = np.flatnonzero(compiled.integer)
+    room = LEAST_ROOM * max(1.0, abs(second.objective))
+    held = compiled.fixed(whole, np.round(second.x[whole]))
+    held = held.with_row(("second_limit", None), second_cost, -float("inf"), second.objective + room)
+    try:
+        x = relaxation(held, options, basis=True).x.copy()
+    except (InfeasibleError, LimitError):  # by rounding, or out of time
+        return second
+    x[whole] = np.round(second.x[whole])
+    return replace(second, x=x, objective=float(second_cost @ x), violation=worst_violation(compiled, x))
 
 
 def _first_as_second(best: Result, second: Result, second_cost: Floats) -> Result:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from solving_models import INF, arrays
@@ -9,7 +11,7 @@ from solving_models import INF, arrays
 from fleetplan.errors import InfeasibleError, SolverError
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import solve
-from fleetplan.solving.second import minimize_then
+from fleetplan.solving.second import _at_least_cost, minimize_then
 
 EXACT = SolveOptions(gap_rel=0.0)
 
@@ -46,3 +48,12 @@ def test_no_first_plan_no_second():
         minimize_then(two_ways().with_rhs([0], lower=[30.0]), np.zeros(2), 0.1)
     with pytest.raises(SolverError):
         minimize_then(two_ways(), np.zeros(2), -0.1)
+
+
+def test_what_the_second_objective_does_not_ask_about_costs_no_more_than_it_must():
+    # a is to be few; b pays for what a leaves of 10, and within the tolerance nothing keeps it from paying more.
+    compiled = arrays([1.0, 1.01], [[1.0, 1.0]], [10.0], [INF], high=[10, 100], integer=[True, False])
+    few = np.array([1.0, 0.0])
+    assert minimize_then(compiled, few, 9.0, EXACT).x == pytest.approx([0.0, 10.0], abs=1e-6)
+    loose = replace(solve(compiled, EXACT), x=np.array([0.0, 57.0]), objective=0.0)
+    assert _at_least_cost(compiled, loose, few, EXACT).x == pytest.approx([0.0, 10.0], abs=1e-6)
