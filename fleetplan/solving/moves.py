@@ -47,6 +47,11 @@ RAISE, MOST_RAISES = 10.0, 6
 """By how much the penalty grows where the cost is low enough or no move is left, and how often."""
 MEND_FROM = 0.4
 """Share of the solves after which mending goes before saving."""
+PATIENCE = 30
+"""Solves without a smaller break, once the cost is low enough, before the penalty grows: moves at the
+smaller one often mend it on the way, and a larger one forgets all planes."""
+LESS = 0.01
+"""Part by which the break must fall to count as smaller."""
 BROKEN = 1e-7
 """Limits broken by less in all are kept."""
 
@@ -276,6 +281,7 @@ class _Walk:
         self.best: Floats | None = None
         self.best_cost = np.inf
         self.x = np.zeros(0)
+        self.least_broken, self.least_at = np.inf, 0
         self.planes: list[tuple[float, Floats]] = []
 
     def run(
@@ -294,7 +300,8 @@ class _Walk:
         stopped_by = ""
         while self.cost > enough or self._broken() > BROKEN:
             mend = self._broken() > BROKEN and self.raises > 0 and self.solved < most_solves
-            due = self.cost <= enough or self.solved > self._mends_from() * most_solves
+            stuck = self.cost <= enough and self.solved > self.least_at + PATIENCE
+            due = stuck or self.solved > self._mends_from() * most_solves
             outcome = None if mend and due else self._step(most_solves, time_left_s)
             if outcome is None and mend:
                 outcome = self._dearer(time_left_s())
@@ -344,6 +351,7 @@ class _Walk:
         places = np.arange(self.small.model.shape[1] - self.small.penalties, self.small.model.shape[1])
         self.session.change_cost(places, np.full(len(places), self.penalty))
         self.planes, self.cost = [], np.inf
+        self.least_broken, self.least_at = np.inf, self.solved
         outcome = self._solve(left_s)
         return outcome if outcome.stopped_by or outcome.status is Status.OPTIMAL else None
 
@@ -405,6 +413,8 @@ class _Walk:
         if not self.planes:
             self._add_plane(outcome, self.n)
         self.cost, self.x = outcome.objective, outcome.x
+        if self._broken() < self.least_broken * (1 - LESS):
+            self.least_broken, self.least_at = self._broken(), self.solved
         if self._broken() <= BROKEN and self.cost < self.best_cost:
             self.best, self.best_cost = self._plan(), self.cost
 
