@@ -48,6 +48,12 @@ from fleetplan.errors import UsageError
     type=click.FloatRange(min=0, max=1, min_open=True),
     help="Share of the worst futures whose mean cost counts (CVaR).",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Futures solved side by side where they are too large to be one model.  [default: one per core]",
+)
 @study_options
 @changes_option
 @mode_options
@@ -65,6 +71,7 @@ def command(
     reveal: int,
     tail_weight: float,
     tail: float,
+    workers: int | None,
     output: Path | None,
     gap: float,
     changes: tuple[str, ...],
@@ -77,6 +84,7 @@ def command(
     """
     from fleetplan.cli.scenarios import load_changed
     from fleetplan.studies import cases
+    from fleetplan.studies.beside import cores
     from fleetplan.studies.commit import commit
     from fleetplan.studies.extensive import Risk
     from fleetplan.studies.folder import write_whole
@@ -94,7 +102,13 @@ def command(
         drawn = cases.sample(open_figures(base, only), sample, seed=seed)
         tree = equally_likely(drawn, base.horizon.start + reveal)
     folder = folder_of(output, scenario, "commit")
-    made = commit(workshop_for(base, gap), tree, risk=Risk(tail_weight, tail), progress=progress)
+    made = commit(
+        workshop_for(base, gap),
+        tree,
+        risk=Risk(tail_weight, tail),
+        workers=workers or cores(),
+        progress=progress,
+    )
     for number, plan in enumerate(made.plans.values()):
         plan.save(folder / "plans" / f"{number:03d}")
     write_whole(folder / "regrets.csv", made.regrets.to_csv(index=False, lineterminator="\n"))

@@ -16,6 +16,7 @@ https://doi.org/10.1007/978-1-4614-0237-4).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,9 @@ import numpy as np
 from fleetplan.errors import InfeasibleError
 from fleetplan.progress import Silent
 from fleetplan.solving.status import Status
+from fleetplan.studies.beside import solve_each
 from fleetplan.studies.extensive import Extensive, Risk, extensive_form, tail_mean
-from fleetplan.studies.futures import Ordering, Tree, bundler, with_orders
+from fleetplan.studies.futures import Ordering, Tree, agreed_orders, bundler, with_orders
 from fleetplan.studies.run import changed
 
 if TYPE_CHECKING:
@@ -109,21 +111,24 @@ def commit(
     *,
     risk: Risk | None = None,
     regrets: bool = True,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Commitment:
     """Decide what to order now under the tree's futures, as one extensive form.
 
+    Futures too large to be one model are solved one by one, ``workers`` of them at a time.
     The bound is the better of the search's own and of the mean of the futures' bounds when each is
     known (the Lagrangian bound at zero prices of non-anticipativity). Each future's plan is audited.
     Raises as a solve does where a future has no plan at all, ``UsageError`` for bad trees.
     """
-    maker = _Maker(workshop, tree, risk or Risk(), progress or Silent())
+    maker = _Maker(workshop, tree, risk or Risk(), progress or Silent(), workers)
     return maker.made(regrets=regrets)
 
 
 class _Maker:
-    def __init__(self, workshop: Workshop, tree: Tree, risk: Risk, progress: Progress) -> None:
+    def __init__(self, workshop: Workshop, tree: Tree, risk: Risk, progress: Progress, workers: int) -> None:
         self.workshop, self.tree, self.risk, self.progress = workshop.warmed(), tree, risk, progress
+        self.workers = workers
         self.options = workshop.settings.solve_options()
         self.seconds: dict[str, float] = {}
         scenarios = [changed(workshop.base, one.case) for one in tree.futures]
@@ -138,9 +143,9 @@ class _Maker:
         return size > JOINED_COLUMNS and len(self.tree.reveals) == 1
 
     def made(self, *, regrets: bool) -> Commitment:
-        known = [self._known(i) for i in range(len(self.orderings))]
         if self.apart:
-            return self._made_apart(known)
+            return self._made_apart()
+        known = [self._known(i) for i in range(len(self.orderings))]
         joined, solution = self._joined()
         held = self._middle()
         middle = self._held_jointly(joined, held) if len(self.tree.reveals) > 1 else None
@@ -172,11 +177,14 @@ class _Maker:
             tuple(least), score, bound, max(middle_score, score), plans, self.seconds,
         )  # fmt: skip
 
-    def _made_apart(self, known: list[Result]) -> Commitment:
+    def _made_apart(self) -> Commitment:
         """Early orders near the mean of what each future would order, held in all of them."""
+        self._ahead("known", [(one, {}) for one in (*self.orderings, self.middle_ordering)])
+        known = [self._known(i) for i in range(len(self.orderings))]
         early = [self._early(_values(result), i) for i, result in enumerate(known)]
         agreed = agreed_orders(self.orderings, self.shares, early)
         candidates = {STOCHASTIC: agreed, MIDDLE: self._middle()}
+        self._ahead("candidates", [(one, orders) for orders in candidates.values() for one in self.orderings])
         table = {name: self._follow(orders) for name, orders in candidates.items()}
         best = self._best(table)
         costs = table[best]
@@ -227,18 +235,24 @@ class _Maker:
         return require_plan(result)
 
     def _try(self, name: str, ordering: Ordering, held: Orders | None) -> Result:
-        key = (id(ordering), tuple(sorted((held or {}).items())))
+        key = _key(ordering, held)
         if key not in self.tried:
-            self.tried[key] = self._with_orders(name, ordering, held)
+            self.tried[key] = self._run(name, _holding(ordering, held), required=False)
         return self.tried[key]
 
-    def _with_orders(self, name: str, ordering: Ordering, held: Orders | None) -> Result:
-        compiled = ordering.compiled
-        if held:
-            places = {key: int(c) for key, c in zip(ordering.keys(), ordering.orders["column"], strict=True)}
-            chosen = [(places[key], lots) for key, lots in held.items() if key in places]
-            compiled = compiled.fixed([place for place, _ in chosen], [lots for _, lots in chosen])
-        return self._run(name, compiled, required=False)
+    def _ahead(self, name: str, asked: Sequence[tuple[Ordering, Orders]]) -> None:
+        """Solve what will be asked for, side by side."""
+        import time
+
+        began = time.perf_counter()
+        new = {_key(ordering, held): (ordering, held) for ordering, held in asked}
+        new = {key: one for key, one in new.items() if key not in self.tried}
+        models = [_holding(ordering, held) for ordering, held in new.values()]
+        results = solve_each(models, self.options, self.workshop.start, self.workers)
+        for done, (key, result) in enumerate(zip(new, results, strict=True), start=1):
+            self.tried[key] = result
+            self.progress.working(name, done, len(new), "")
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
 
     def _run(self, name: str, compiled: Compiled, *, required: bool = True) -> Result:
         import time
@@ -263,8 +277,13 @@ class _Maker:
             if now
         }
 
+    @cached_property
+    def middle_ordering(self) -> Ordering:
+        """The base case, which every draw is around."""
+        return with_orders(self.workshop.problem(self.workshop.base))
+
     def _middle(self) -> dict[tuple[str, str], float]:
-        ordering = with_orders(self.workshop.problem(self.workshop.base))
+        ordering = self.middle_ordering
         result = self._solve("middle", ordering)
         assert result.x is not None
         orders = ordering.orders
@@ -318,6 +337,19 @@ class _Maker:
         return plans
 
 
+def _key(ordering: Ordering, held: Orders | None) -> tuple[int, tuple[object, ...]]:
+    return id(ordering), tuple(sorted((held or {}).items()))
+
+
+def _holding(ordering: Ordering, held: Orders | None) -> Compiled:
+    """The future's model with these orders held."""
+    if not held:
+        return ordering.compiled
+    places = {key: int(c) for key, c in zip(ordering.keys(), ordering.orders["column"], strict=True)}
+    chosen = [(places[key], lots) for key, lots in held.items() if key in places]
+    return ordering.compiled.fixed([place for place, _ in chosen], [lots for _, lots in chosen])
+
+
 def _as_result(ordering: Ordering, x: Floats) -> Result:
     from fleetplan.solving.result import Result as Made
 
@@ -327,28 +359,6 @@ def _as_result(ordering: Ordering, x: Floats) -> Result:
 def _values(result: Result) -> Floats:
     assert result.x is not None
     return result.x
-
-
-def agreed_orders(
-    orderings: Sequence[Ordering], shares: Sequence[float], early: Sequence[Orders]
-) -> dict[tuple[str, str], float]:
-    """The rounded mean of the futures' orders, within what is committed and can be had in all of them."""
-    agreed = {}
-    for key in sorted({key for orders in early for key in orders}):
-        mean = sum(p * orders.get(key, 0.0) for p, orders in zip(shares, early, strict=True))
-        limits = [_limits(ordering, key) for ordering in orderings]
-        least, most = max(low for low, _ in limits), min(high for _, high in limits)
-        agreed[key] = float(max(least, min(most, round(mean))))
-    return agreed
-
-
-def _limits(ordering: Ordering, key: tuple[str, str]) -> tuple[float, float]:
-    """Lots of a delivery that are committed, and that can be had."""
-    rows, compiled = ordering.compiled.rows, ordering.compiled
-    row = rows.positions("supply").get(key)
-    most = float("inf") if row is None else float(compiled.row_upper[row])
-    own = [float(n) for k, n in zip(ordering.keys(), ordering.orders["committed"], strict=True) if k == key]
-    return max(own, default=0.0), float(np.floor(most + 1e-9))
 
 
 def _objective(result: Result) -> float:

@@ -18,7 +18,7 @@ from fleetplan.planning.form import records
 from fleetplan.studies.vectors import landed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import pandas as pd
 
@@ -161,3 +161,25 @@ def bundler(tree: Tree, orderings: Sequence[Ordering]) -> Callable[[int, Key], H
         return (index, tree.node(future, when[future][index]))
 
     return bundle
+
+
+def agreed_orders(
+    orderings: Sequence[Ordering], shares: Sequence[float], early: Sequence[Mapping[tuple[str, str], float]]
+) -> dict[tuple[str, str], float]:
+    """The rounded mean of the futures' orders, within what is committed and can be had in all of them."""
+    agreed = {}
+    for key in sorted({key for orders in early for key in orders}):
+        mean = sum(p * orders.get(key, 0.0) for p, orders in zip(shares, early, strict=True))
+        limits = [_limits(ordering, key) for ordering in orderings]
+        least, most = max(low for low, _ in limits), min(high for _, high in limits)
+        agreed[key] = float(max(least, min(most, round(mean))))
+    return agreed
+
+
+def _limits(ordering: Ordering, key: tuple[str, str]) -> tuple[float, float]:
+    """Lots of a delivery that are committed, and that can be had."""
+    rows, compiled = ordering.compiled.rows, ordering.compiled
+    row = rows.positions("supply").get(key)
+    most = float("inf") if row is None else float(compiled.row_upper[row])
+    own = [float(n) for k, n in zip(ordering.keys(), ordering.orders["committed"], strict=True) if k == key]
+    return max(own, default=0.0), float(np.floor(most + 1e-9))

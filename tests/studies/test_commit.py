@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 
 import pytest
 
-from fleetplan.errors import InfeasibleError, UsageError
+from fleetplan.errors import InfeasibleError, SolverError, UsageError
+from fleetplan.solving.options import SolveOptions
+from fleetplan.studies.beside import solve_each
 from fleetplan.studies.cases import Case
 from fleetplan.studies.commit import commit
 from fleetplan.studies.extensive import Risk, tail_mean
@@ -148,3 +151,22 @@ def test_futures_solved_apart_bound_what_joined_ones_cost(seed, monkeypatch):
         sum(p * c for p, c in zip([0.5, 0.25, 0.25], apart.costs, strict=True))
     )
     assert set(apart.plans) == {"f0", "f1", "f2"}
+
+
+def test_futures_solved_side_by_side_give_the_same_answer(monkeypatch):
+    asked = tree([2.0, 4.5, 8.0], [0.5, 0.25, 0.25])
+    monkeypatch.setattr("fleetplan.studies.commit.JOINED_COLUMNS", 0)
+    alone = commit(workshop(two_chances()), asked)
+    beside = commit(workshop(two_chances()), asked, workers=2)
+    assert beside.lines() == alone.lines()
+    assert beside.regrets.equals(alone.regrets)
+
+
+def dies(_: object, **__: object) -> None:
+    os._exit(9)
+
+
+def test_a_lost_process_is_said(monkeypatch):
+    monkeypatch.setattr("fleetplan.studies.beside.solve_one", dies)
+    with pytest.raises(SolverError, match="a process was lost"):
+        list(solve_each([None, None], SolveOptions(), None, 2))
