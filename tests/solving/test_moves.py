@@ -106,6 +106,22 @@ def test_a_guess_beyond_power_and_supply_comes_back_to_a_plan(seed):
     assert moved.cost >= best_of_all(compiled) - 1e-7
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_broken_limit_is_mended_by_moves_before_its_penalty_grows(seed, monkeypatch):
+    def grows(*_: object) -> None:
+        pytest.fail("the penalty grew while moves still mended")
+
+    monkeypatch.setattr("fleetplan.solving.moves._Walk._dearer", grows)
+    compiled = fleet(seed)
+    guess = Guess(np.full(compiled.shape[1], 3.0), halls())
+    moved = improve(
+        compiled, compiled, guess, relaxation(compiled).row_dual, SolveOptions(),
+        enough=np.inf, most_solves=500,
+    )  # fmt: skip
+    assert moved.x is not None
+    assert (compiled.matrix @ moved.x <= compiled.row_upper + 1e-6).all()
+
+
 def test_a_limit_that_no_whole_numbers_keep_gives_no_plan():
     compiled = fleet(0)
     impossible = compiled.with_rhs([0], lower=[1.0], upper=[1.2])  # 0.9, 1.3, 1.8 ...: none
