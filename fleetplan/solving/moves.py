@@ -292,7 +292,7 @@ class _Walk:
         told: Callable[[float], None],
     ) -> Moved:
         first = self._solve(time_left_s())
-        if first.status is not Status.OPTIMAL:
+        if not _solved(first):
             return Moved(None, np.inf, 1, 0, first.stopped_by)
         self._arrive(first)
         for name, value in {"solver": "simplex", "presolve": "off"}.items():
@@ -338,7 +338,7 @@ class _Walk:
                 self.together = min(2 * self.together, MOST_TOGETHER)
                 return outcome
             self.together = max(1, len(chosen) // 2)
-            if outcome.status is Status.OPTIMAL:
+            if _solved(outcome):
                 least = np.maximum(least, self._least(self.planes[-1], change))
             if len(chosen) == 1:
                 least[chosen] = np.inf
@@ -353,7 +353,7 @@ class _Walk:
         self.planes, self.cost = [], np.inf
         self.least_broken, self.least_at = np.inf, self.solved
         outcome = self._solve(left_s)
-        return outcome if outcome.stopped_by or outcome.status is Status.OPTIMAL else None
+        return outcome if outcome.stopped_by or _solved(outcome) else None
 
     def _chosen(self, able: Ints, least: Floats) -> Ints:
         """The moves to try together: those that can save most, one for each limit they compete for."""
@@ -378,7 +378,7 @@ class _Walk:
         there = self.n + change
         self._hold(places, there[places])
         outcome = self._solve(left_s)
-        if outcome.status is Status.OPTIMAL:
+        if _solved(outcome):
             self._add_plane(outcome, there)
         if self._saves(outcome):
             self.n = there
@@ -388,7 +388,7 @@ class _Walk:
 
     def _saves(self, outcome: Outcome) -> bool:
         return (
-            outcome.status is Status.OPTIMAL
+            _solved(outcome)
             and outcome.objective is not None
             and outcome.objective < self.cost - 1e-9 * abs(self.cost)
         )
@@ -430,3 +430,8 @@ class _Walk:
         full = self.near.col_lower.copy()
         full[self.small.kept] = self.x[: len(self.small.kept)]
         return full
+
+
+def _solved(outcome: Outcome) -> bool:
+    """Whether there is an optimum to go on from: HiGHS may say optimal of values that break a row."""
+    return outcome.status is Status.OPTIMAL and outcome.objective is not None
