@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DUST = 1e-6
 """Distance from a whole number, or from a limit in MW, that counts as none."""
 LANDINGS, RACKS, CAPPED, POWER = "fleet", "racks", "capped", "power"
-COHORT, LEAVE, SUPPLY = "cohort", "leave", "supply"
+COHORT, LEAVE, SUPPLY, BURN_IN = "cohort", "leave", "supply", "burn_in"
 """Families of the planning model that say what a lot draws, where and when."""
 ONE_MORE_FROM = 0.5
 """Part of a lot from which a delivery gets one more."""
@@ -163,7 +163,7 @@ class _Halls:
         for number, (name, _) in enumerate(self.rows):
             columns, values = self.row(number)
             own = whole[columns]
-            if name == LANDINGS or not own.any() or np.ptp(values[own]) > 0 or values[own][0] <= 0:
+            if name in (LANDINGS, BURN_IN) or not own.any() or np.ptp(values[own]) > 0 or values[own][0] <= 0:
                 continue
             low, high = self.compiled.row_lower[number], self.compiled.row_upper[number]
             others = columns[~own]

@@ -9,7 +9,7 @@ import pytest
 
 from fleetplan.api import Settings
 from fleetplan.inputs.load import load_scenario
-from fleetplan.planning.rounding import whole_lots
+from fleetplan.planning.rounding import _Halls, whole_lots
 from fleetplan.solving.arrays import Labels
 from fleetplan.solving.check import worst_violation
 from fleetplan.solving.linear import relaxation
@@ -40,6 +40,17 @@ def test_a_guess_is_whole_and_keeps_every_sum_of_lots(small):
     sums = (rows @ x)[alone]
     assert (sums >= compiled.row_lower[alone] - 1e-9).all()
     assert (sums <= compiled.row_upper[alone] + 1e-9).all()
+
+
+def test_what_burns_in_is_no_limit_on_lots(small):
+    compiled, relaxed = small
+    limits = {"supply", "committed"}
+    rows = [i for i, (family, _) in enumerate(compiled.rows.keys) if family in limits]
+    limited = {
+        tuple(j for j in part.indices.tolist() if compiled.integer[j])
+        for part in (compiled.by_rows[[i]] for i in rows)
+    }
+    assert {group.columns for group in _Halls(compiled, relaxed.x, relaxed.row_dual).groups} <= limited
 
 
 def test_rivals_are_the_lots_of_one_hall(small):
