@@ -42,6 +42,7 @@ def command(
     Each is audited, told in words, and as far as can be from all before it in ordered megawatts.
     """
     from fleetplan.cli.scenarios import load_changed
+    from fleetplan.studies import charts
     from fleetplan.studies.alternatives import alternatives
 
     progress = progress_for(quiet=quiet, as_json=as_json)
@@ -49,5 +50,7 @@ def command(
     folder = folder_of(output, scenario, "alternatives")
     made = alternatives(workshop_for(base, gap), tolerance=within, count=count, progress=progress)
     made.save(folder)
-    write_page(folder, f"Alternatives of {base.title}", made.lines(), {}, {"Plans": made.frame()})
+    tables = {f"plan {number}": one.plan.orders for number, one in enumerate(made.plans)}
+    pictures = {"Racks ordered": charts.orders(tables)}
+    write_page(folder, f"Alternatives of {base.title}", made.lines(), pictures, {"Plans": made.frame()})
     tell(made.lines(), made.frame(), folder, as_json=as_json)

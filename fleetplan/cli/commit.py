@@ -83,7 +83,7 @@ def command(
     Orders that must be placed before the reveal are the same in all futures; all else adapts.
     """
     from fleetplan.cli.scenarios import load_changed
-    from fleetplan.studies import cases
+    from fleetplan.studies import cases, charts
     from fleetplan.studies.beside import cores
     from fleetplan.studies.commit import commit
     from fleetplan.studies.extensive import Risk
@@ -114,5 +114,6 @@ def command(
     write_whole(folder / "regrets.csv", made.regrets.to_csv(index=False, lineterminator="\n"))
     write_whole(folder / "now.csv", made.now.to_csv(index=False, lineterminator="\n"))
     tables = {"Order now": made.now, "Regrets": made.regrets}
-    write_page(folder, f"Commit or wait: {base.title}", made.lines(), {}, tables)
+    pictures = {"Regret of today's orders": charts.regret(made.regrets)}
+    write_page(folder, f"Commit or wait: {base.title}", made.lines(), pictures, tables)
     tell(made.lines(), made.regrets, folder, as_json=as_json)

@@ -55,6 +55,7 @@ def command(
     Says what not knowing cost, how many racks were re-planned, and how much work was served.
     """
     from fleetplan.cli.scenarios import load_changed
+    from fleetplan.studies import charts
     from fleetplan.studies.rolling import rolling
 
     progress = progress_for(quiet=quiet, as_json=as_json)
@@ -66,5 +67,6 @@ def command(
     if made.realised is not None:
         made.realised.save(folder / "plans" / "realised")
     made.foresight.save(folder / "plans" / "foresight")
-    write_page(folder, f"Rolling plan of {base.title}", made.lines(), {}, {"Rounds": made.frame()})
+    pictures = {"Expected cost by round": charts.rounds(made.frame())}
+    write_page(folder, f"Rolling plan of {base.title}", made.lines(), pictures, {"Rounds": made.frame()})
     tell(made.lines(), made.frame(), folder, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Charts of studies: tornado, fan, front and break-even curve, as Vega-Lite made with Altair.
+"""Charts of studies: tornado, fan, front, break-even curve, orders, regrets and rounds, as Vega-Lite made with Altair.
 
 Each takes the table of its study and holds the rows it draws; colours of text and lines come from the page.
 """
@@ -12,6 +12,8 @@ import altair as alt
 from fleetplan.report.grammar import FONT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#8c8c8c"
@@ -103,6 +105,69 @@ def curve(frame: pd.DataFrame, title: str) -> dict[str, Any]:
             "holds:N", title="decision", scale=alt.Scale(domain=["holds", "does not"], range=[BLUE, ORANGE])
         ),
         tooltip=[alt.Tooltip("value:Q"), alt.Tooltip("measure:Q"), alt.Tooltip("cost_musd:Q", format=",.1f")],
+    )
+    return _spec(base.mark_line(color=GREY) + points, 260)
+
+
+def orders(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """Racks ordered by accelerator, one bar per plan; ``tables`` are the plans' orders by their names."""
+    sums = {name: table.groupby("accelerator")["racks"].sum() for name, table in tables.items()}
+    rows = [
+        {"plan": name, "accelerator": str(accelerator), "racks": float(racks)}
+        for name, sum_of in sums.items()
+        for accelerator, racks in sum_of.items()
+    ]
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y("plan:N", title=None, sort=[*tables]),
+            x=alt.X("racks:Q", title="racks ordered", stack="zero"),
+            color=alt.Color("accelerator:N", title=None, scale=alt.Scale(scheme="tableau20")),
+            tooltip=[
+                alt.Tooltip("plan:N"),
+                alt.Tooltip("accelerator:N"),
+                alt.Tooltip("racks:Q", format=",.0f"),
+            ],
+        )
+    )
+    return _spec(chart, 45 * max(2, len(tables)))
+
+
+def regret(regrets: pd.DataFrame) -> dict[str, Any]:
+    """What each candidate of today's orders costs above the best, one mark per future."""
+    known = regrets[regrets["regret_musd"] < float("inf")]
+    chart = (
+        alt.Chart(alt.Data(values=_records(known)))
+        .mark_tick(thickness=3, size=22, color=BLUE)
+        .encode(
+            y=alt.Y("candidate:N", title=None, sort=regrets["candidate"].unique().tolist()),
+            x=alt.X("regret_musd:Q", title="regret by future, M USD present value"),
+            tooltip=[
+                alt.Tooltip("candidate:N"),
+                alt.Tooltip("future:N"),
+                alt.Tooltip("cost_musd:Q", format=",.1f"),
+                alt.Tooltip("regret_musd:Q", format=",.1f"),
+            ],
+        )
+    )
+    return _spec(chart, 40 * max(2, regrets["candidate"].nunique()))
+
+
+def rounds(frame: pd.DataFrame) -> dict[str, Any]:
+    """What each planning round expected the whole horizon to cost; larger marks re-planned more racks."""
+    base = alt.Chart(alt.Data(values=_records(frame))).encode(
+        x=alt.X("quarter:O", title="planned in", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("cost_musd:Q", title="expected cost, M USD present value", scale=alt.Scale(zero=False)),
+    )
+    points = base.mark_point(filled=True, color=BLUE).encode(
+        size=alt.Size("churn_racks:Q", title="racks re-planned", scale=alt.Scale(range=[60, 500])),
+        tooltip=[
+            alt.Tooltip("quarter:O"),
+            alt.Tooltip("cost_musd:Q", format=",.1f"),
+            alt.Tooltip("churn_racks:Q", format=",.0f"),
+            alt.Tooltip("ordered_racks:Q", format=",.0f"),
+        ],
     )
     return _spec(base.mark_line(color=GREY) + points, 260)
 

@@ -6,13 +6,14 @@ import json
 
 import pandas as pd
 import pytest
+import vl_convert
 from click.testing import CliRunner
 
 from fleetplan.cli.studies import read_futures
 from fleetplan.cli.sweep import command as sweep
 from fleetplan.errors import InputError, UsageError
 from fleetplan.studies.cases import Case
-from fleetplan.studies.charts import curve, fan, front, tornado, tornado_table
+from fleetplan.studies.charts import curve, fan, front, orders, regret, rounds, tornado, tornado_table
 from fleetplan.studies.page import study_page
 from tests.studies.small_worlds import world
 
@@ -98,6 +99,30 @@ def test_the_page_holds_its_charts_and_escapes_names():
     assert page.count("class=chart") == 4
     assert "&lt;x&gt; low" in page
     assert "<td><x>" not in page
+
+
+def test_orders_regrets_and_rounds_are_drawn_from_their_tables():
+    bought = pd.DataFrame({"accelerator": ["alpha", "beta", "alpha"], "racks": [2.0, 3.0, 5.0]})
+    drawn = orders({"plan 0": bought, "plan 1": bought.head(1)})["data"]["values"]
+    assert [(row["plan"], row["accelerator"], row["racks"]) for row in drawn] == [
+        ("plan 0", "alpha", 7.0),
+        ("plan 0", "beta", 3.0),
+        ("plan 1", "alpha", 2.0),
+    ]
+    regrets = pd.DataFrame(
+        {
+            "candidate": ["a", "b"], "future": ["x", "x"],
+            "cost_musd": [5.0, float("inf")], "regret_musd": [1.0, float("inf")],
+        }
+    )  # fmt: skip
+    assert [row["candidate"] for row in regret(regrets)["data"]["values"]] == ["a"]
+    steps = pd.DataFrame(
+        {"quarter": ["2026Q4"], "cost_musd": [3.0], "churn_racks": [0.0], "ordered_racks": [1.0]}
+    )
+    charts = {"o": orders({"p": bought}), "r": regret(regrets), "s": rounds(steps)}
+    for spec in charts.values():
+        assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 400})
+    assert study_page("T", ["line"], charts, {}).count("class=chart") == 3
 
 
 def test_one_case_of_a_world_is_named():
