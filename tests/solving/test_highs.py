@@ -148,6 +148,15 @@ def test_a_run_that_does_not_come_back_is_left_alone_with_the_plan_it_showed(mon
             thread.join()
 
 
+@pytest.fixture
+def listens_to_ctrl_c():
+    """Shells start what runs in the background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listens_to_ctrl_c")
 def test_ctrl_c_waits_a_few_seconds_for_a_run_that_does_not_listen(monkeypatch):
     session = Session(hard(), {"time_limit": 9.0})  # so that the thread left alone ends some time
     monkeypatch.setattr("fleetplan.solving.highs._Watch.interrupt", lambda *_: None)
