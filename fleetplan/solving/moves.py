@@ -8,6 +8,8 @@ cost of the best rest is convex in the whole numbers, so every solved point give
 
 (the cuts of Benders, https://doi.org/10.1007/BF01386316). Moves are tried in the order of the saving
 that all planes found so far leave possible, and those that can save nothing are not tried at all.
+Where none is left, two in a row may still save something: one that promises much but gets in the way of
+another limit, and one that makes way there.
 
 Limits that a first guess breaks by a little cost a penalty here, so that the moves also lead back to a
 plan; what is returned is a plan only when nothing is broken any more.
@@ -16,7 +18,7 @@ plan; what is returned is a plan only when nothing is broken any more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,17 +26,14 @@ from scipy import sparse
 
 from fleetplan.solving.arrays import Labels
 from fleetplan.solving.highs import Session
+from fleetplan.solving.neighbours import ROOM, all_moves
 from fleetplan.solving.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fleetplan.solving.arrays import Bools, Compiled, Floats, Ints
     from fleetplan.solving.highs import Outcome
     from fleetplan.solving.options import SolveOptions
 
-ROOM = 1e-6
-"""Tolerance on rows of whole numbers."""
 LEAST_SAVING = 1e-6
 """Moves that can save less than this share of the cost are not tried."""
 PENALTY = 1000.0
@@ -50,6 +49,10 @@ MEND_FROM = 0.4
 PATIENCE = 30
 """Solves without a smaller break, once the cost is low enough, before the penalty grows: moves at the
 smaller one often mend it on the way, and a larger one forgets all planes."""
+PATIENCE_FOR_PAIRS = 200
+"""The same, while two moves in a row still save something."""
+FIRST_MOVES, SECOND_MOVES = 12, 6
+"""Moves from which a second one is looked for, and how many of those are tried each time."""
 LESS = 0.01
 """Part by which the break must fall to count as smaller."""
 BROKEN = 1e-7
@@ -142,16 +145,6 @@ def _small(whole: Bools, near: Compiled, wanted: Floats, penalty: float) -> _Sma
     return _Small(made, kept, np.flatnonzero(whole[kept]), penalties)
 
 
-def _of_whole_alone(compiled: Compiled) -> Bools:
-    """Rows of whole columns and nothing else: they are kept by every move."""
-    whole = np.bincount(
-        compiled.index, weights=compiled.integer[compiled.entry_column], minlength=compiled.shape[0]
-    )
-    every = np.bincount(compiled.index, minlength=compiled.shape[0])
-    alone: Bools = (whole > 0) & (whole == every)
-    return alone
-
-
 def _breakable(model: Compiled, rows: Bools, penalty: float) -> tuple[Compiled, int]:
     over = np.flatnonzero(rows & np.isfinite(model.row_upper))
     under = np.flatnonzero(rows & np.isfinite(model.row_lower))
@@ -167,86 +160,6 @@ def _penalty(price: Floats) -> float:
     known = np.abs(price)
     known = known[known > ROOM]
     return PENALTY * float(np.median(known)) if len(known) else PENALTY
-
-
-@dataclass
-class _Moves:
-    """All moves as the columns of a sparse matrix over the whole columns, each with entries +1 and -1."""
-
-    change: sparse.csc_array
-    rows: sparse.csr_array
-    """Rows of whole numbers alone."""
-    lower: Floats
-    upper: Floats
-    limits: sparse.csc_array
-    """The sets that each whole column belongs to, by their numbers: sets x columns."""
-    effect: sparse.csc_array = field(init=False)
-    _touched: sparse.csc_array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.effect = sparse.csc_array(self.rows @ self.change)
-        self._touched = sparse.csc_array(self.limits @ abs(self.change))
-
-    def touches(self, move: int) -> list[int]:
-        """Numbers of the sets whose limits the move takes from or gives to."""
-        part = slice(self._touched.indptr[move], self._touched.indptr[move + 1])
-        found: list[int] = self._touched.indices[part].tolist()
-        return found
-
-    def allowed(self, n: Floats, low: Floats, high: Floats) -> Bools:
-        """Which moves keep all bounds and all rows of whole numbers alone."""
-        change, effect = self.change, self.effect
-        after = n[change.indices] + change.data
-        bad = (after < low[change.indices] - ROOM) | (after > high[change.indices] + ROOM)
-        now, where = (self.rows @ n)[effect.indices], effect.indices
-        then = now + effect.data
-        low, high = self.lower[where] - ROOM, self.upper[where] + ROOM
-        worse = ((then < low) & (then < now)) | ((then > high) & (then > now))
-        return ~(_any(bad, change) | _any(worse, effect))
-
-
-def _any(flags: Bools, matrix: sparse.csc_array) -> Bools:
-    """Whether any entry of each column has its flag set."""
-    total = np.concatenate([[0], np.cumsum(flags)])
-    found: Bools = total[matrix.indptr[1:]] > total[matrix.indptr[:-1]]
-    return found
-
-
-def _all_moves(compiled: Compiled, alive: Bools, rivals: Sequence[Ints]) -> _Moves:
-    """One unit more or less, and one unit from a column to a rival; only columns ``alive`` may grow."""
-    whole = np.flatnonzero(compiled.integer)
-    place = np.full(compiled.shape[1], -1)
-    place[whole] = np.arange(len(whole))
-    alone = np.flatnonzero(_of_whole_alone(compiled))
-    rows = sparse.csr_array(compiled.by_rows[alone][:, whole])
-    sets = [place[group] for group in rivals]
-    sets += [rows.indices[rows.indptr[i] : rows.indptr[i + 1]] for i in range(rows.shape[0])]
-    pairs = _pairs(sets, alive)
-    grow, fall = np.flatnonzero(alive), np.arange(len(whole))
-    singles = len(grow) + len(fall)
-    row = np.concatenate([grow, fall, pairs[:, 0], pairs[:, 1]])
-    own = np.arange(singles + len(pairs))
-    column = np.concatenate([own[:singles], own[singles:], own[singles:]])
-    value = np.concatenate(
-        [np.ones(len(grow)), -np.ones(len(fall)), np.ones(len(pairs)), -np.ones(len(pairs))]
-    )
-    change = sparse.csc_array((value, (row, column)), shape=(len(whole), len(own)))
-    member = np.concatenate([np.full(len(each), number) for number, each in enumerate(sets)])
-    of = np.concatenate(sets)
-    limits = sparse.csc_array((np.ones(len(of)), (member, of)), shape=(len(sets), len(whole)))
-    return _Moves(change, rows, compiled.row_lower[alone], compiled.row_upper[alone], limits)
-
-
-def _pairs(sets: Sequence[Ints], alive: Bools) -> Ints:
-    """Ordered pairs (grows, falls) of different members of one set, each pair once."""
-    found = []
-    for members in sets:
-        grow = members[alive[members]]
-        pair = np.stack(np.meshgrid(grow, members, indexing="ij"), axis=-1).reshape(-1, 2)
-        found.append(pair[pair[:, 0] != pair[:, 1]])
-    if not found:
-        return np.zeros((0, 2), dtype=np.int64)
-    return np.unique(np.concatenate(found), axis=0)
 
 
 class _Walk:
@@ -268,7 +181,7 @@ class _Walk:
         self.small = _small(compiled.integer, near, wanted, self.penalty)
         self.n = wanted[whole]
         alive = (self.n > 0.5) | (near.col_upper[whole] > near.col_lower[whole] + 0.5)
-        self.moves = _all_moves(compiled, alive, guess.rivals)
+        self.moves = all_moves(compiled, alive, guess.rivals)
         self.session = Session(
             self.small.model,
             {"solver": "ipm", "run_crossover": "on", **options.asked_of_highs()},
@@ -280,7 +193,7 @@ class _Walk:
         self.cost = np.inf
         self.best: Floats | None = None
         self.best_cost = np.inf
-        self.x = np.zeros(0)
+        self.x, self.slope = np.zeros(0), np.zeros(0)
         self.least_broken, self.least_at = np.inf, 0
         self.planes: list[tuple[float, Floats]] = []
 
@@ -299,12 +212,7 @@ class _Walk:
             self.session.set(name, value)
         stopped_by = ""
         while self.cost > enough or self._broken() > BROKEN:
-            mend = self._broken() > BROKEN and self.raises > 0 and self.solved < most_solves
-            stuck = self.cost <= enough and self.solved > self.least_at + PATIENCE
-            due = stuck or self.solved > self._mends_from() * most_solves
-            outcome = None if mend and due else self._step(most_solves, time_left_s)
-            if outcome is None and mend:
-                outcome = self._dearer(time_left_s())
+            outcome = self._onward(enough, most_solves, time_left_s)
             if outcome is None or outcome.stopped_by:
                 stopped_by = "" if outcome is None else outcome.stopped_by
                 break
@@ -315,6 +223,20 @@ class _Walk:
             return Moved(self.best, self.best_cost, self.solved, self.taken, stopped_by)
         return Moved(None, self.cost, self.solved, self.taken, stopped_by)
 
+    def _onward(
+        self, enough: float, most_solves: int, time_left_s: Callable[[], float | None]
+    ) -> Outcome | None:
+        """One move, two in a row, or a larger penalty; ``None`` where nothing is left to try."""
+        broken = self._broken() > BROKEN
+        mend = broken and self.raises > 0 and self.solved < most_solves
+        waited = self.solved - self.least_at
+        stuck = self.cost <= enough and waited > PATIENCE
+        due = stuck or self.solved > self._mends_from() * most_solves
+        outcome = None if mend and due else self._step(most_solves, time_left_s)
+        if outcome is None and not (mend and waited > PATIENCE_FOR_PAIRS):
+            outcome = self._two_in_a_row(most_solves, time_left_s)
+        return self._dearer(time_left_s()) if outcome is None and mend else outcome
+
     def _mends_from(self) -> float:
         """Share of the solves after which a broken limit gets dearer even while moves save something."""
         return MEND_FROM + (1 - MEND_FROM) * (MOST_RAISES - self.raises) / (MOST_RAISES + 1)
@@ -324,11 +246,7 @@ class _Walk:
 
         Several at once while that works: moves for different limits seldom get in each other's way.
         """
-        able = np.flatnonzero(self.moves.allowed(self.n, self.low, self.high))
-        change = sparse.csc_array(self.moves.change[:, able])
-        least = np.full(len(able), -np.inf)
-        for plane in self.planes:
-            least = np.maximum(least, self._least(plane, change))
+        able, change, least = self._reach(self.n)
         while self.solved < most_solves and len(able):
             chosen = self._chosen(able, least)
             if not len(chosen):
@@ -339,10 +257,52 @@ class _Walk:
                 return outcome
             self.together = max(1, len(chosen) // 2)
             if _solved(outcome):
-                least = np.maximum(least, self._least(self.planes[-1], change))
+                least = np.maximum(least, self._least(self.planes[-1], self.n, change))
             if len(chosen) == 1:
                 least[chosen] = np.inf
         return None
+
+    def _two_in_a_row(self, most_solves: int, time_left_s: Callable[[], float | None]) -> Outcome | None:
+        """The first two moves that save something together, where none does alone."""
+        _, change, least = self._reach(self.n)
+        promising = np.flatnonzero(change.T @ self.slope < -LEAST_SAVING * abs(self.cost))
+        order = promising[np.argsort(least[promising], kind="stable")]
+        for move in order[:FIRST_MOVES].tolist():
+            outcome = self._with_a_second(change[:, [move]].sum(axis=1), most_solves, time_left_s)
+            if outcome is not None:
+                return outcome
+        return None
+
+    def _with_a_second(
+        self, first: Floats, most_solves: int, time_left_s: Callable[[], float | None]
+    ) -> Outcome | None:
+        if self.solved >= most_solves:
+            return None
+        outcome = self._try(first, time_left_s())
+        if outcome.stopped_by or self._saves(outcome):
+            return outcome
+        there = self.n + first
+        _, change, least = self._reach(there)
+        for _ in range(SECOND_MOVES):
+            if self.solved >= most_solves or not (least < -LEAST_SAVING * abs(self.cost)).any():
+                return None
+            second = int(least.argmin())
+            outcome = self._try(first + change[:, [second]].sum(axis=1), time_left_s())
+            if outcome.stopped_by or self._saves(outcome):
+                return outcome
+            if _solved(outcome):
+                least = np.maximum(least, self._least(self.planes[-1], there, change))
+            least[second] = np.inf
+        return None
+
+    def _reach(self, there: Floats) -> tuple[Ints, sparse.csc_array, Floats]:
+        """Moves from some whole numbers, as columns, with what they save at most from here by all planes."""
+        able = np.flatnonzero(self.moves.allowed(there, self.low, self.high))
+        change = sparse.csc_array(self.moves.change[:, able])
+        least = np.full(len(able), -np.inf)
+        for plane in self.planes:
+            least = np.maximum(least, self._least(plane, there, change))
+        return able, change, least
 
     def _dearer(self, left_s: float | None) -> Outcome | None:
         """No move is left and a limit is still broken: let that cost more, and look again."""
@@ -393,10 +353,10 @@ class _Walk:
             and outcome.objective < self.cost - 1e-9 * abs(self.cost)
         )
 
-    def _least(self, plane: tuple[float, Floats], change: sparse.csc_array) -> Floats:
-        """Change of cost that each move has at least, by one plane."""
+    def _least(self, plane: tuple[float, Floats], there: Floats, change: sparse.csc_array) -> Floats:
+        """Change of cost from here that each move from ``there`` has at least, by one plane."""
         constant, slope = plane
-        here = constant + float(slope @ self.n) - self.cost
+        here = constant + float(slope @ there) - self.cost
         least: Floats = here + change.T @ slope
         return least
 
@@ -412,7 +372,7 @@ class _Walk:
         assert outcome.x is not None
         if not self.planes:
             self._add_plane(outcome, self.n)
-        self.cost, self.x = outcome.objective, outcome.x
+        self.cost, self.x, self.slope = outcome.objective, outcome.x, self.planes[-1][1]
         if self._broken() < self.least_broken * (1 - LESS):
             self.least_broken, self.least_at = self._broken(), self.solved
         if self._broken() <= BROKEN and self.cost < self.best_cost:

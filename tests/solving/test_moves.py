@@ -80,23 +80,16 @@ def moved_from(compiled: Compiled, lots: list[int]):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_moves_end_at_the_best_whole_numbers_or_close_above(seed):
+def test_moves_one_by_one_and_two_in_a_row_end_at_the_best_whole_numbers(seed):
     compiled = fleet(seed)
     moved = moved_from(compiled, [0] * (HALLS * KINDS))
     best = best_of_all(compiled)
     assert moved.x is not None
-    assert moved.cost >= best - 1e-7
-    assert moved.cost <= best * 1.1
+    assert moved.cost == pytest.approx(best, abs=1e-7)
     assert compiled.objective(moved.x) == pytest.approx(moved.cost, abs=1e-7)
     activity = compiled.matrix @ moved.x
     assert (activity <= compiled.row_upper + 1e-6).all()
     assert (activity >= compiled.row_lower - 1e-6).all()
-
-
-def test_most_small_worlds_are_solved_to_the_best():
-    worlds = [fleet(seed) for seed in range(12)]
-    found = [moved_from(world, [0] * (HALLS * KINDS)).cost <= best_of_all(world) + 1e-7 for world in worlds]
-    assert sum(found) >= 9
 
 
 @pytest.mark.parametrize("seed", range(4))
