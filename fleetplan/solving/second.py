@@ -9,7 +9,9 @@ import numpy as np
 from fleetplan.errors import InfeasibleError, LimitError, SolverError
 from fleetplan.solving.arrays import Compiled, Floats
 from fleetplan.solving.check import worst_violation
+from fleetplan.solving.far import far_plan, limited
 from fleetplan.solving.linear import relaxation
+from fleetplan.solving.moves import Rounder
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import Listener, solve
 from fleetplan.solving.result import Result, require_plan
@@ -27,11 +29,12 @@ def minimize_then(
     *,
     first: Result | None = None,
     progress: Listener | None = None,
+    rounder: Rounder | None = None,
 ) -> Result:
     """Minimise ``second_cost @ x`` while the first objective rises by at most ``tolerance``.
 
     ``tolerance`` is a share of the size of the first objective; ``first`` saves solving it again.
-    Objective and bound of the result are those of the second cost. Raises as
+    With a ``rounder``, large models go the short way of :mod:`.far` before a search. Objective and bound of the result are those of the second cost. Raises as
     :func:`.result.require_plan` where the first objective has no plan.
     """
     if tolerance < 0:
@@ -39,9 +42,12 @@ def minimize_then(
     best = require_plan(first if first is not None else solve(compiled, options, progress))
     assert best.objective is not None
     room = max(tolerance * abs(best.objective), LEAST_ROOM * max(1.0, abs(best.objective)))
-    limit = best.objective + room - compiled.offset
-    kept = compiled.with_row(("cost_limit", None), compiled.cost, -float("inf"), limit)
-    second = solve(replace(kept.with_objective(second_cost), sign=1.0), options, progress)
+    options = options or SolveOptions()
+    second = None
+    if rounder is not None and compiled.shape[1] > options.small_columns and compiled.integer.any():
+        second = far_plan(compiled, second_cost, room, best, rounder, options)
+    if second is None:
+        second = solve(limited(compiled, second_cost, best.objective + room), options, progress)
     if not second.has_plan:
         return _first_as_second(best, second, second_cost)
     return _at_least_cost(compiled, second, second_cost, options)

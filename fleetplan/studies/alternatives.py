@@ -128,11 +128,14 @@ class _Maker:
     def one_more(self) -> bool:
         """Push away from all plans so far; whether something new came out."""
         from fleetplan.api import finish
+        from fleetplan.planning.rounding import whole_lots
         from fleetplan.solving.second import minimize_then
 
         settings, compiled = self.workshop.settings, self.problem.compiled
         options = replace(settings.solve_options(), gap_rel=max(settings.gap, 0.01))
-        second = minimize_then(compiled, self._push(), self.tolerance, options, first=self.best)
+        second = minimize_then(
+            compiled, self._push(), self.tolerance, options, first=self.best, rounder=whole_lots
+        )
         plain = as_plan_result(compiled, second)
         best = self.best.objective
         reached = plain.objective
