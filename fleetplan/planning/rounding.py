@@ -99,6 +99,21 @@ class _Halls:
         return matrix.indices[part], matrix.data[part]
 
     @cached_property
+    def surviving(self) -> dict[tuple[str, str], Floats]:
+        """Racks of one quarter's first that are left in each later one, after attrition, by hall and type."""
+        kept: dict[tuple[str, str], Floats] = {}
+        for number, (name, index) in enumerate(self.rows):
+            if name != LANDINGS or index[0] not in self.hall or index[2] not in self.time:
+                continue
+            hall, accelerator, time = index
+            for column, value in zip(*self.row(number), strict=True):
+                if self.columns[column] == (RACKS, index) or self.columns[column][0] != RACKS:
+                    continue
+                share = kept.setdefault((hall, accelerator), np.ones(len(self.time)))
+                share[self.time[time]] = -float(value)
+        return {key: np.multiply.accumulate(share) for key, share in kept.items()}
+
+    @cached_property
     def load(self) -> dict[int, tuple[int, Floats]]:
         """Hall and MW by quarter of one unit of each whole column, from its landing on."""
         found = {}
@@ -109,9 +124,10 @@ class _Halls:
             mw = self.least_mw.get((hall, accelerator))
             if mw is None or time not in self.time:
                 continue
-            held = np.where(
-                np.arange(len(self.time)) >= self.time[time], np.where(np.isinf(mw), 0.0, mw), 0.0
-            )
+            left = self.surviving.get((hall, accelerator), np.ones(len(self.time)))
+            lands = self.time[time]
+            held = np.where(np.isinf(mw), 0.0, mw) * left / left[lands]
+            held[:lands] = 0.0
             for column, value in zip(*self.row(number), strict=True):
                 if self.compiled.integer[column]:
                     found[int(column)] = (self.hall[hall], -float(value) * held)

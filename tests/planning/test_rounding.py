@@ -53,6 +53,23 @@ def test_what_burns_in_is_no_limit_on_lots(small):
     assert {group.columns for group in _Halls(compiled, relaxed.x, relaxed.row_dual).groups} <= limited
 
 
+def test_a_lot_draws_what_attrition_leaves_of_it(small):
+    compiled, relaxed = small
+    place = _Halls(compiled, relaxed.x, relaxed.row_dual)
+    column = next(j for j, (_, mw) in place.load.items() if mw[1] > 0)
+    _, (hall, accelerator, _) = compiled.columns.keys[column]
+    racks, fleet = compiled.columns.positions("racks"), compiled.rows.positions("fleet")
+    x, held = np.zeros(compiled.shape[1]), np.zeros(len(place.time))
+    x[column] = 1.0
+    for quarter, now in place.time.items():  # racks by the fleet's own rows, one after the other
+        key = (hall, accelerator, quarter)
+        if key in fleet:
+            x[racks[key]] = held[now] = -float((compiled.by_rows[[fleet[key]]] @ x)[0])
+    assert 0 < held[-1] < held[1]
+    drawn = held * np.where(held > 0, place.least_mw[hall, accelerator], 0.0)
+    assert place.load[column][1] == pytest.approx(drawn)
+
+
 def test_rivals_are_the_lots_of_one_hall(small):
     compiled, relaxed = small
     halls = [
