@@ -1,13 +1,14 @@
-"""A long sweep that is killed half way and goes on, and the same on two Dask workers of which one dies.
+"""A long sweep on two Dask workers that is killed half way and goes on in one process, and the same with a lost worker.
 
-python -m benchmarks.studies.monte_carlo public-2026 /tmp/mc --cases 200 --steps plain kill cluster lose
+python -m benchmarks.studies.monte_carlo public-2026 /tmp/mc --cases 200 --gap 0.01 --steps kill lose
+
+Equal tables of both say that a case is the same in one process, on a worker, and where a worker died.
+``plain`` is one process from start to end, ``cluster`` two workers from start to end.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -65,18 +66,38 @@ def plain(asked: argparse.Namespace, folder: Path) -> None:
 
 
 def killed(asked: argparse.Namespace, folder: Path) -> None:
-    """One process, killed by SIGKILL when half is done, then the same command again."""
-    run = _start(asked, folder)
+    """Two Dask workers, all killed by SIGKILL when half is done, then the rest in one process."""
+    began = time.perf_counter()
+    run = _start(asked, folder, "--cluster", "--workers", asked.workers)
     _wait_for(run, folder, asked.cases // 2)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
-    before = _finished(folder)
+    _kill(run)
+    before, seconds = _finished(folder), time.perf_counter() - began
+    print(
+        f"killed with {len(before)} cases finished in {seconds:,.0f} s on {asked.workers} workers", flush=True
+    )
     _end(_start(asked, folder))
     after = _finished(folder)
     again = sum(after.get(name) != stamp for name, stamp in before.items())
-    print(
-        f"killed with {len(before)} cases finished; {again} of them computed twice or lost; {len(after)} in the end"
-    )
+    print(f"{again} of them computed twice or lost; {len(after)} in the end")
+    _halves(folder, set(before))
+
+
+def _kill(run: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to the sweep and to every process it started."""
+    everyone = [*psutil.Process(run.pid).children(recursive=True), psutil.Process(run.pid)]
+    for process in everyone:
+        process.kill()
+    run.wait()
+    psutil.wait_procs(everyone)
+
+
+def _halves(folder: Path, before: set[str]) -> None:
+    times, results = pd.read_csv(folder / "times.csv"), pd.read_csv(folder / "results.csv")
+    first = results["folder"].map(lambda name: Path(name).name).isin(before)
+    for words, chosen in (("on two workers", first), ("in one process", ~first)):
+        part = times[times["case"].isin(results.loc[chosen, "case"])]
+        seconds, cpu_s = part["seconds"].median(), part["cpu_s"].median()
+        print(f"  {len(part)} cases {words}: median {seconds:.2f} s ({cpu_s:.2f} processor seconds) each")
 
 
 def cluster(asked: argparse.Namespace, folder: Path) -> None:
