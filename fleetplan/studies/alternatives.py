@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 LEAST_DISTANCE = 0.01
 """Plans closer than this share of ordered megawatts are no alternative."""
+MANY = 2.0
+"""Growth by more than this factor is told as a multiple, not in per cent."""
 TOLD = 4
 """Differences named per plan."""
 
@@ -187,7 +189,7 @@ def difference(base: Plan, plan: Plan) -> str:
     titles = {name: site.title for name, site in base.scenario.sites.items()}
     devices = {name: device.title for name, device in base.scenario.accelerators.items()}
     parts = [
-        _said(
+        told_difference(
             row.racks_a, row.change, devices[str(row.accelerator)], titles.get(str(row.site), str(row.site))
         )
         for row in records(totals.loc[order].head(TOLD))
@@ -201,8 +203,11 @@ def _by_place(plan: Plan) -> pd.DataFrame:
     return orders.groupby(["accelerator", "site"])["racks"].sum().reset_index()
 
 
-def _said(before: float, change: float, device: str, site: str) -> str:
+def told_difference(before: float, change: float, device: str, site: str) -> str:
+    """A change of racks in words: in per cent, as a multiple, or as racks where there were none."""
     word = "more" if change > 0 else "fewer"
+    if before > 0.5 and change > MANY * before:
+        return f"{(before + change) / before:,.0f} times as many {device} at {site}"
     if before > 0.5:
         return f"{abs(change) / before:.0%} {word} {device} at {site}"
     return f"{abs(change):,.0f} {word} racks of {device} at {site}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fleetplan.errors import UsageError
-from fleetplan.studies.alternatives import alternatives, distance
+from fleetplan.studies.alternatives import alternatives, distance, told_difference
 from fleetplan.studies.breakeven import breakeven, delayed
 from fleetplan.studies.cases import Case
 from fleetplan.studies.decision import parse_decision
@@ -91,6 +91,19 @@ def test_alternatives_stay_within_the_tolerance_and_apart():
     # 1 alpha and 1 beta serve the same 3 samples/s for 0.4 M USD more.
     assert measures(made.plans[1].plan)["racks[beta]"] >= 1
     assert "beta" in made.plans[1].words
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "words"),
+    [
+        (100.0, -12.0, "12% fewer GB300 at East"),
+        (100.0, 150.0, "150% more GB300 at East"),
+        (8.0, 304.0, "39 times as many GB300 at East"),
+        (0.0, 304.0, "304 more racks of GB300 at East"),
+    ],
+)
+def test_a_difference_is_told_as_people_say_it(before, change, words):
+    assert told_difference(before, change, "GB300", "East") == words
 
 
 def test_distance_is_the_share_that_differs():
