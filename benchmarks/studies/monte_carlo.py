@@ -46,7 +46,9 @@ def _start(asked: argparse.Namespace, folder: Path, *more: str) -> subprocess.Po
 
 
 def _finished(folder: Path) -> dict[str, int]:
-    return {path.parent.name: path.stat().st_mtime_ns for path in folder.glob("cases/*/outcome.json")}
+    """When each whole case was written, by folder; half-written ones begin with a dot."""
+    paths = folder.glob("cases/[!.]*/outcome.json")
+    return {path.parent.name: path.stat().st_mtime_ns for path in paths}
 
 
 def _wait_for(run: subprocess.Popen[bytes], folder: Path, count: int) -> None:

@@ -5,16 +5,17 @@ Variables: ``use[s, o, t]`` racks in use on average, ``short[w, t]``, ``backlog[
 
 ::
 
-    capacity  sum_{o of k, m} peak_w use[s,o,t] <= ready sum_{h in s} capped[h,k,m,t]
+    capacity  sum_{o of k, m} peak_w use[s,o,t] <= ready sum_{h in s} capped[h,k,m,t], = above the lowest m
     burn_in   sum_{o of k}    peak_w use[s,o,t] <= ready (sum_h racks[h,k,t] - lost sum arrivals_t)
     demand    D_t (sum_{s, o} rate_o use[s,o,t] + rented + short[w,t]) + change of backlog[w,t] = D_t d_wt
     backlog   backlog[w,t] <= deferrable share x d_wt (one quarter's worth); 0 at the end
     short     short[w,t] <= d_wt: work that is deferred is served later, not dropped later
 
-``ready = (1 - spare)(1 - maintenance)``, ``D_t`` quarters of the period, ``lost`` the share of new racks
-that fail in their first quarter. Throughput is concave in the devices of a job: options of few devices
-are faster per rack, and those that miss the deadline are no options. A job runs inside one site: an
-option whose job is larger than the site's power has no column there.
+Racks out of use count at their lowest cap: a higher one that nobody uses would take contract power in
+name only. ``ready = (1 - spare)(1 - maintenance)``, ``D_t`` quarters of the period, ``lost`` the share of
+new racks that fail in their first quarter. Throughput is concave in the devices of a job: options of few
+devices are faster per rack, and those that miss the deadline are no options. A job runs inside one site:
+an option whose job is larger than the site's power has no column there.
 
 With ``limit_work_moves``, work at a site may fall by a share per quarter only:
 
@@ -140,8 +141,10 @@ def _capacity(form: Form, ix: Indices, power: Power, work: Work) -> None:
     entries = Entries.of(used, work.uses["col"], work.uses["peak"])
     entries = entries + Entries.of(stand, power.modes["col"], -ready_share(ix))
     labels = keys[["site", "accelerator", "cap_w"]].assign(period=ix.calendar.label(keys["t"]))
-    wanted = np.unique(used)
-    form.rows("capacity", *_only(labels, entries, wanted), upper=0.0)
+    above = (keys["cap_w"] > keys.groupby(["site", "accelerator"])["cap_w"].transform("min")).to_numpy()
+    wanted = np.union1d(used, np.flatnonzero(above))
+    lower = np.where(above, 0.0, -np.inf)[wanted]
+    form.rows("capacity", *_only(labels, entries, wanted), lower=lower, upper=0.0)
 
 
 def _only(keys: pd.DataFrame, entries: Entries, rows: Ints) -> tuple[pd.DataFrame, Entries]:

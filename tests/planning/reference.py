@@ -536,7 +536,7 @@ class Reference:
                     for cap in self.caps[name]:
                         mine = [(n, v) for n, v, c in used if c == cap]
                         stand = [(("m", h, name, cap, t), -ready) for h in halls]
-                        self.m.row(mine + stand, -np.inf, 0)
+                        self.m.row(mine + stand, -np.inf if cap == min(self.caps[name]) else 0, 0)
                     self.burn_in(site, halls, name, t, [(n, v) for n, v, _ in used], ready)
         self.demand(served)
 

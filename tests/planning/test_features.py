@@ -279,6 +279,29 @@ def test_power_not_used_is_billed_up_to_the_minimum_take():
     assert plan.item("contract") == pytest.approx(0.25 * hours * 100 / 1e6)
 
 
+def test_racks_out_of_use_take_no_contract_power_by_a_cap_that_nobody_uses():
+    contract = {"tariff_minimum_take_share": 0.85, "energy_price_usd_per_mwh": 100.0}
+    two_caps = accelerator(
+        "alpha", facility_slope_w_per_cap_w=50.0, facility_fixed_w_per_device=50e3, idle_w=100.0
+    )
+    table = options(
+        option("rank", "alpha", 1.0),
+        option("rank", "alpha", 0.5, cap_w=600.0, average_facility_kw_per_rack=80.0),
+    )
+    base = world(
+        asked=3.0,
+        fleet=[cohort("east-1", "east", "alpha", 6)],
+        sites=[site("east", **contract)],
+        accelerators=[two_caps],
+        rules={"allow_early_retirement": False},
+    )
+    plan = checked(base, table)
+    # Three racks work at 100 kW; three stand idle at 50 + 5 kW and count 50 + 30 kW, at the lower cap.
+    hours = 8766.0
+    assert plan.item("energy") == pytest.approx((3 * 0.1 + 3 * 0.055) * hours * 100 / 1e6)
+    assert plan.item("contract") == pytest.approx((0.85 - 3 * 0.1 - 3 * 0.08) * hours * 100 / 1e6)
+
+
 def test_energy_uses_annual_pue_average_power_and_idle_power():
     place = site("east", pue_annual=1.08, pue_peak=1.2, energy_price_usd_per_mwh=50.0)
     cold = accelerator(

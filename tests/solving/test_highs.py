@@ -173,7 +173,9 @@ def test_ctrl_c_waits_a_few_seconds_for_a_run_that_does_not_listen(monkeypatch):
 
 
 CHILD = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as the fixture above
 sys.path[:0] = [{root!r}, {here!r}]
 from solving_models import hard
 from fleetplan.solving.options import SolveOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from fleetplan.plan.audit.power import default_cap_w
+from fleetplan.plan.audit.power import allowed_caps, default_cap_w
 from fleetplan.plan.audit.roles import racks_in_roles
 from fleetplan.plan.audit.view import View, say
 from fleetplan.plan.audit_report import Check, Checker
@@ -15,8 +15,13 @@ SITE_CAP = tuple[str, str, float, str]
 
 
 def check_capacity(view: View) -> Check:
-    """Racks that must be ready for the work (its peaks) are there, by site, accelerator and cap."""
-    check = Checker("capacity", "racks in use x peak <= racks at that cap x ready share", absolute=1e-4)
+    """Racks that must be ready for the work (its peaks) are there, by site, accelerator and cap.
+
+    Above an accelerator's lowest cap there are no others: racks out of use take no contract power by a
+    cap that nobody needs.
+    """
+    meaning = "racks in use x peak <= racks at that cap x ready share, and = above the lowest cap"
+    check = Checker("capacity", meaning, absolute=1e-4)
     needed: dict[SITE_CAP, float] = defaultdict(float)
     for row in view.rows("assignment"):
         option = view.options.get(row.option)
@@ -29,10 +34,12 @@ def check_capacity(view: View) -> Check:
         there[row.site, row.accelerator, row.cap_w, row.period] += row.racks
     for (site, accelerator, period), racks in racks_in_roles(view).items():
         there[site, accelerator, default_cap_w(view, accelerator), period] -= racks
-    for key, racks in sorted(needed.items()):
+    lowest = {name: min(allowed_caps(view, name)) for name in view.scenario.accelerators}
+    for key in sorted(needed.keys() | there.keys()):
         site, accelerator, cap_w, period = key
         place = say("assignment", site, accelerator, f"{cap_w:g} W", period)
-        check.at_most(place, racks, there.get(key, 0.0) * ready_share(view))
+        judge = check.equal if cap_w > lowest[accelerator] else check.at_most
+        judge(place, needed.get(key, 0.0), there.get(key, 0.0) * ready_share(view))
     return check.result()
 
 
