@@ -6,6 +6,7 @@ x[integer] whole``, where ``A`` is a sparse matrix by columns. Infinite sides ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -104,6 +105,15 @@ def name_of(key: Key) -> str:
     return f"{family}[{','.join(str(part) for part in parts)}]"
 
 
+def exact_dot(one: Floats, other: Floats) -> float:
+    """The sum of the products, rounded once: the same with any number of threads.
+
+    A BLAS adds in another order where it has more threads, which moves the last digit of a cost from
+    one process to another.
+    """
+    return math.fsum((one * other).tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A model as arrays. Changed copies share what did not change; nothing is altered in place."""
@@ -163,7 +173,7 @@ class Compiled:
 
     def objective(self, x: Floats) -> float:
         """Cost of ``x``, to be minimised, offset included."""
-        return float(self.cost @ x) + self.offset
+        return exact_dot(self.cost, x) + self.offset
 
     # -- changed copies -------------------------------------------------------------------------
 

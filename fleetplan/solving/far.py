@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from fleetplan.solving.arrays import Compiled, Floats
+from fleetplan.solving.arrays import Compiled, Floats, exact_dot
 from fleetplan.solving.bound import dual_bound, implied_box
 from fleetplan.solving.check import made_whole, worst_violation
 from fleetplan.solving.linear import run_relaxation
@@ -104,7 +104,7 @@ class _Way:
         return (None, "") if whole is None or whole.objective > limit else (whole.x, "")
 
     def _result(self, x: Floats, bound: float) -> Result:
-        objective = float(self.second_cost @ x)
+        objective = exact_dot(self.second_cost, x)
         proven = objective - bound <= self.options.allowed_gap(objective)
         return Result(
             status=Status.OPTIMAL if proven else Status.LIMIT,

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from fleetplan.solving.arrays import Labels
+from fleetplan.solving.arrays import Labels, exact_dot
 from fleetplan.solving.highs import Session
 from fleetplan.solving.neighbours import ROOM, all_moves
 from fleetplan.solving.status import Status
@@ -136,7 +136,7 @@ def _small(whole: Bools, near: Compiled, wanted: Floats, penalty: float) -> _Sma
         col_lower=np.where(whole, value, near.col_lower)[kept],
         col_upper=np.where(whole, value, near.col_upper)[kept],
         cost=near.cost[kept],
-        offset=near.offset + float(near.cost @ settled),
+        offset=near.offset + exact_dot(near.cost, settled),
         integer=np.zeros(len(kept), dtype=bool),
         columns=Labels([("column", int(j)) for j in kept]),
         _cache={},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fleetplan.errors import InfeasibleError, LimitError, SolverError
-from fleetplan.solving.arrays import Compiled, Floats
+from fleetplan.solving.arrays import Compiled, Floats, exact_dot
 from fleetplan.solving.check import worst_violation
 from fleetplan.solving.far import far_plan, limited
 from fleetplan.solving.linear import relaxation
@@ -72,13 +72,13 @@ def _at_least_cost(
     except (InfeasibleError, LimitError):  # by rounding, or out of time
         return second
     x[whole] = np.round(second.x[whole])
-    return replace(second, x=x, objective=float(second_cost @ x), violation=worst_violation(compiled, x))
+    return replace(second, x=x, objective=exact_dot(second_cost, x), violation=worst_violation(compiled, x))
 
 
 def _first_as_second(best: Result, second: Result, second_cost: Floats) -> Result:
     """The first plan also satisfies the second problem: there is never less than it."""
     assert best.x is not None
-    objective = float(second_cost @ best.x)
+    objective = exact_dot(second_cost, best.x)
     note = f"the second objective found no plan ({second.status}); the first plan is kept"
     return replace(
         second, x=best.x, objective=objective, violation=best.violation, notes=(*second.notes, note)

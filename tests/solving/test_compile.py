@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.core.expr.numeric_expr import LinearExpression
+from solving_models import arrays
 
 from fleetplan.errors import InfeasibleError, SolverError
 from fleetplan.solving.compile import build_and_compile, compile_model, load_values, vector
@@ -196,3 +198,11 @@ def test_a_plan_goes_back_into_its_model():
     assert pyo.value(m.cost) == pytest.approx(result.objective)
     indices, values = vector(c, m.buy, result.x)
     assert dict(zip(indices, values, strict=True))["a", 1] == m.buy["a", 1].value
+
+
+def test_a_cost_is_the_exact_sum_and_so_the_same_in_every_process():
+    rng = np.random.default_rng(7)
+    width = 30_000  # a BLAS shares out what is so long, and then adds in another order
+    cost, x = rng.normal(size=width), rng.normal(size=width)
+    compiled = arrays(cost.tolist(), [[1.0] * width], [0.0], [1.0], offset=3.0)
+    assert compiled.objective(x) == float(sum(map(Fraction, (cost * x).tolist()))) + 3.0
