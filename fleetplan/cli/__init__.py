@@ -115,6 +115,11 @@ def main(args: Sequence[str] | None = None) -> None:
     except MemoryError:
         click.echo(OUT_OF_MEMORY, err=True)
         sys.exit(SolverError.exit_code)
+    except SystemError as error:  # numpy's way to run out of memory in the middle of a call
+        if "returned NULL without setting an exception" not in str(error):
+            raise
+        click.echo(OUT_OF_MEMORY, err=True)
+        sys.exit(SolverError.exit_code)
     except FleetplanError as error:
         click.echo(str(error), err=True)
         if error.exit_code != Interrupted.exit_code:
