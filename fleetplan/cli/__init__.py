@@ -42,6 +42,8 @@ VERBS: dict[str, str] = {
 """Verb and its one line, in the order of ``--help``. Kept here so that help needs no verb's module."""
 
 
+NUMPY_OUT_OF_MEMORY = "returned NULL without setting an exception"
+"""How a call into numpy may end, as a ``SystemError``, when memory runs out in the middle of it."""
 OUT_OF_MEMORY = """The memory of this machine is too small for this scenario. Nothing was written.
 Longer periods later in the horizon (periods: [1, 1, 4] in scenario.yaml), fewer sites or fewer caps make it smaller.
 exit 8"""
@@ -112,11 +114,8 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except MemoryError:
-        click.echo(OUT_OF_MEMORY, err=True)
-        sys.exit(SolverError.exit_code)
-    except SystemError as error:  # numpy's way to run out of memory in the middle of a call
-        if "returned NULL without setting an exception" not in str(error):
+    except (MemoryError, SystemError) as error:
+        if isinstance(error, SystemError) and NUMPY_OUT_OF_MEMORY not in str(error):
             raise
         click.echo(OUT_OF_MEMORY, err=True)
         sys.exit(SolverError.exit_code)

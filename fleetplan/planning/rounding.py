@@ -100,17 +100,17 @@ class _Halls:
 
     @cached_property
     def surviving(self) -> dict[tuple[str, str], Floats]:
-        """Racks of one quarter's first that are left in each later one, after attrition, by hall and type."""
+        """Share of racks of the first quarter that attrition leaves in each one, by hall and accelerator."""
         kept: dict[tuple[str, str], Floats] = {}
         for number, (name, index) in enumerate(self.rows):
             if name != LANDINGS or index[0] not in self.hall or index[2] not in self.time:
                 continue
             hall, accelerator, time = index
+            share = kept.setdefault((hall, accelerator), np.ones(len(self.time)))
             for column, value in zip(*self.row(number), strict=True):
-                if self.columns[column] == (RACKS, index) or self.columns[column][0] != RACKS:
-                    continue
-                share = kept.setdefault((hall, accelerator), np.ones(len(self.time)))
-                share[self.time[time]] = -float(value)
+                family, when = self.columns[column]
+                if family == RACKS and when != index:  # those of the quarter before
+                    share[self.time[time]] = -float(value)
         return {key: np.multiply.accumulate(share) for key, share in kept.items()}
 
     @cached_property
@@ -124,8 +124,7 @@ class _Halls:
             mw = self.least_mw.get((hall, accelerator))
             if mw is None or time not in self.time:
                 continue
-            left = self.surviving.get((hall, accelerator), np.ones(len(self.time)))
-            lands = self.time[time]
+            left, lands = self.surviving[hall, accelerator], self.time[time]
             held = np.where(np.isinf(mw), 0.0, mw) * left / left[lands]
             held[:lands] = 0.0
             for column, value in zip(*self.row(number), strict=True):

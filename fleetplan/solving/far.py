@@ -8,10 +8,7 @@ lower the cost. Each move changes a lot or two, so that what comes back is nearl
 from __future__ import annotations
 
 import functools
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,10 +20,9 @@ from fleetplan.solving.moves import Rounder, improve
 from fleetplan.solving.options import SolveOptions
 from fleetplan.solving.recipe import CHEAPEST, MOST_MOVES
 from fleetplan.solving.result import Result
+from fleetplan.solving.spent import Spent
 from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import around, with_whole_limits
-
-Made = TypeVar("Made")
 
 SHARES = (1.0, 0.5)
 """Parts of the room for cost that the relaxed plan may use, tried in this order: the less it uses, the
@@ -48,7 +44,9 @@ def far_plan(
     """
     if first.row_dual is None or first.objective is None:
         return None
-    way = _Way(compiled, second_cost, first.objective, first.row_dual, rounder, options)
+    way = _Way(
+        compiled, second_cost, first.objective, first.row_dual, rounder, options, Spent(options.time_limit_s)
+    )
     for share in SHARES:
         found = way.go(share * room, room)
         if found is not None:
@@ -66,13 +64,12 @@ class _Way:
     price: Floats
     rounder: Rounder
     options: SolveOptions
-    began: float = field(default_factory=time.perf_counter)
-    timings: dict[str, float] = field(default_factory=dict)
+    spent: Spent
 
     def go(self, room: float, most_room: float) -> Result | None:
         """One try: the relaxed plan within ``room``, made whole, and moved under ``most_room``."""
         bent = limited(self.compiled, self.second_cost, self.least_cost + room)
-        relaxed = self._timed("relaxation", lambda: run_relaxation(bent, self.options, self._time_left()))
+        relaxed = self.spent.on("relaxation", lambda: run_relaxation(bent, self.options, self.spent.left()))
         if relaxed.stopped_by:
             return self._ended(relaxed.stopped_by)
         if relaxed.status is not Status.OPTIMAL or relaxed.x is None:
@@ -87,15 +84,15 @@ class _Way:
         """Whole numbers near ``x`` whose plan costs at most ``limit``, and what stopped the moves."""
         model = with_whole_limits(self.compiled)
         prices = dual_bound(model, self.price, implied_box(model))
-        guess = self._timed("guess", functools.partial(self.rounder, model, x, prices.price))
+        guess = self.spent.on("guess", functools.partial(self.rounder, model, x, prices.price))
         if guess is None:
             return None, ""
         near = around(model, x, prices.reduced_cost, cheapest=CHEAPEST)
-        moved = self._timed(
+        moved = self.spent.on(
             "moves",
             lambda: improve(
                 model, near, guess, prices.price, self.options,
-                enough=limit, most_solves=MOST_MOVES, time_left_s=self._time_left,
+                enough=limit, most_solves=MOST_MOVES, time_left_s=self.spent.left,
             ),
         )  # fmt: skip
         if moved.x is None or moved.cost > limit:
@@ -112,25 +109,13 @@ class _Way:
             objective=objective,
             bound=bound,
             bound_source="duals" if np.isfinite(bound) else "none",
-            timings=self.timings,
+            timings=self.spent.by_phase,
             violation=worst_violation(self.compiled, x),
         )
 
     def _ended(self, stopped_by: str) -> Result:
         status = Status.INTERRUPTED if stopped_by == "user" else Status.LIMIT_WITHOUT_PLAN
-        return Result(status, None, None, -np.inf, "none", timings=self.timings, reproducible=False)
-
-    def _time_left(self) -> float | None:
-        if self.options.time_limit_s is None:
-            return None
-        return max(0.0, self.options.time_limit_s - (time.perf_counter() - self.began))
-
-    def _timed(self, phase: str, work: Callable[[], Made]) -> Made:
-        began = time.perf_counter()
-        try:
-            return work()
-        finally:
-            self.timings[phase] = self.timings.get(phase, 0.0) + time.perf_counter() - began
+        return Result(status, None, None, -np.inf, "none", timings=self.spent.by_phase, reproducible=False)
 
 
 def limited(compiled: Compiled, second_cost: Floats, most_cost: float) -> Compiled:

@@ -17,7 +17,6 @@ Small problems go to step 4 at once.
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -33,6 +32,7 @@ from fleetplan.solving.linear import run_relaxation
 from fleetplan.solving.moves import Rounder, improve
 from fleetplan.solving.options import OptionValue, SolveOptions
 from fleetplan.solving.result import BoundSource, Result, require_plan
+from fleetplan.solving.spent import Spent
 from fleetplan.solving.status import Status
 from fleetplan.solving.tighten import around, with_whole_limits, within_reach
 from fleetplan.solving.warm import Start, run_from
@@ -106,8 +106,7 @@ class _Run:
         self.rounder = rounder
         self.asked = options.asked_of_highs()
         self.model = with_whole_limits(compiled)
-        self.began = time.perf_counter()
-        self.timings: dict[str, float] = {}
+        self.spent = Spent(self.options.time_limit_s)
         self.notes = [note for note in [scale_note(compiled)] if note]
         self.x: Floats | None = None
         self.objective: float | None = None
@@ -152,7 +151,7 @@ class _Run:
         return large and self.relaxed is not None and self.relaxed.x is not None
 
     def _relax(self) -> None:
-        outcome = self._timed("relaxation", self._run_relaxation)
+        outcome = self.spent.on("relaxation", self._run_relaxation)
         linear = not self.model.integer.any()
         if outcome.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.UNBOUNDED):
             outcome = self._confirm(outcome)
@@ -174,13 +173,13 @@ class _Run:
     def _run_relaxation(self) -> Outcome:
         self._report("relaxation", np.inf, -np.inf)
         if self.start is not None:
-            left, listener = self._time_left(), self._listener("relaxation")
+            left, listener = self.spent.left(), self._listener("relaxation")
             warm = run_from(self.start, self.model, self.options, left, listener)
             if warm is not None:
                 return warm
         basis = not self.model.integer.any()
         return run_relaxation(
-            self.model, self.options, self._time_left(), basis=basis, listener=self._listener("relaxation")
+            self.model, self.options, self.spent.left(), basis=basis, listener=self._listener("relaxation")
         )
 
     def _try_guess(self, rounder: Rounder) -> None:
@@ -188,16 +187,16 @@ class _Run:
         assert self.relaxed is not None
         assert self.relaxed.x is not None
         prices, x = self._prices(), self.relaxed.x
-        guess = self._timed("guess", functools.partial(rounder, self.model, x, prices.price))
+        guess = self.spent.on("guess", functools.partial(rounder, self.model, x, prices.price))
         if guess is None:
             return
         self._report("moves", np.inf, -np.inf)
         near = around(self.model, x, prices.reduced_cost, cheapest=CHEAPEST)
-        moved = self._timed(
+        moved = self.spent.on(
             "moves",
             lambda: improve(
                 self.model, near, guess, prices.price, self.options,
-                enough=self._target(), most_solves=MOST_MOVES, time_left_s=self._time_left,
+                enough=self._target(), most_solves=MOST_MOVES, time_left_s=self.spent.left,
                 told=lambda best: self._report("moves", best, -np.inf),
             ),
         )  # fmt: skip
@@ -217,7 +216,7 @@ class _Run:
             "mip_rel_gap": self.options.gap_rel * RESTRICTED_GAP_SHARE,
             "mip_max_nodes": RESTRICTED_NODES,
         }
-        outcome = self._timed(
+        outcome = self.spent.on(
             phase,
             lambda: self._run_search(phase, near, gaps, lambda best, bound: best < np.inf and bound > target),
         )
@@ -235,7 +234,7 @@ class _Run:
         gaps: dict[str, OptionValue] = {"mip_rel_gap": self.options.gap_rel}
         if self.model.shape[1] <= self.options.small_columns:
             gaps["presolve"] = "off"  # HiGHS 1.16 has called a dearer plan optimal after its presolve
-        outcome = self._timed("search", lambda: self._run_search("search", model, gaps))
+        outcome = self.spent.on("search", lambda: self._run_search("search", model, gaps))
         if outcome.status in (Status.INFEASIBLE, Status.INFEASIBLE_OR_UNBOUNDED, Status.UNBOUNDED):
             outcome = self._confirm(outcome) if self.x is None else outcome
         self._note(outcome)
@@ -263,7 +262,7 @@ class _Run:
         if self.x is not None:
             whole = np.flatnonzero(model.integer)
             session.start_from(whole, self.x[whole])
-        return session.run(self._time_left(), self._listener(phase), self.options.grace_s, enough)
+        return session.run(self.spent.left(), self._listener(phase), self.options.grace_s, enough)
 
     def _target(self) -> float:
         """An objective at or below this is proven good enough by the bound so far."""
@@ -274,8 +273,8 @@ class _Run:
 
     def _confirm(self, outcome: Outcome) -> Outcome:
         """Believe 'infeasible' and 'unbounded' only after a second look."""
-        again, note = self._timed(
-            "confirmation", lambda: confirmed(self.model, outcome, self.options, self._time_left())
+        again, note = self.spent.on(
+            "confirmation", lambda: confirmed(self.model, outcome, self.options, self.spent.left())
         )
         if note:
             self.notes.append(note)
@@ -294,7 +293,7 @@ class _Run:
         """Keep a plan, made whole and checked, if it is better than the one we have."""
         if x is None:
             return
-        whole = self._timed(
+        whole = self.spent.on(
             "rounding",
             lambda: made_whole(self.given, x, threads=self.options.threads, seed=self.options.seed),
         )
@@ -312,7 +311,7 @@ class _Run:
         return dual_bound(self.model, self.relaxed.row_dual, box)
 
     def _raise_bound_by_prices(self) -> None:
-        self._raise_bound(self._timed("bound", lambda: self._prices().value), "duals")
+        self._raise_bound(self.spent.on("bound", lambda: self._prices().value), "duals")
 
     def _raise_bound(self, bound: float, source: BoundSource) -> None:
         if bound > self.bound and np.isfinite(bound):
@@ -327,18 +326,6 @@ class _Run:
         return self.objective - self.bound <= self.options.allowed_gap(self.objective) + slack
 
     # -- clock and news -------------------------------------------------------------------------
-
-    def _time_left(self) -> float | None:
-        if self.options.time_limit_s is None:
-            return None
-        return max(0.0, self.options.time_limit_s - (time.perf_counter() - self.began))
-
-    def _timed(self, phase: str, work: Callable[[], Made]) -> Made:
-        began = time.perf_counter()
-        try:
-            return work()
-        finally:
-            self.timings[phase] = self.timings.get(phase, 0.0) + time.perf_counter() - began
 
     def _listener(self, phase: str) -> Callable[[float, float], None]:
         return lambda best, bound: self._report(phase, best, bound)
@@ -356,9 +343,9 @@ class _Run:
                 best=float(best) if np.isfinite(best) else None,
                 bound=float(bound) if np.isfinite(bound) else None,
                 gap=gap,
-                seconds=time.perf_counter() - self.began,
+                seconds=self.spent.seconds,
                 gap_asked=self.options.gap_rel,
-                seconds_left=self._time_left(),
+                seconds_left=self.spent.left(),
             )
         )
 
@@ -374,7 +361,7 @@ class _Run:
             row_dual=relaxed.row_dual if relaxed else None,
             col_dual=relaxed.col_dual if relaxed else None,
             relaxation_objective=relaxed.objective if relaxed else None,
-            timings={**self.timings, "total": time.perf_counter() - self.began},
+            timings={**self.spent.by_phase, "total": self.spent.seconds},
             reproducible=not self.stopped_by,
             violation=worst_violation(self.given, self.x) if self.x is not None else None,
             notes=tuple(self.notes),

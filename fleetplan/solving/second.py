@@ -34,8 +34,9 @@ def minimize_then(
     """Minimise ``second_cost @ x`` while the first objective rises by at most ``tolerance``.
 
     ``tolerance`` is a share of the size of the first objective; ``first`` saves solving it again.
-    With a ``rounder``, large models go the short way of :mod:`.far` before a search. Objective and bound of the result are those of the second cost. Raises as
-    :func:`.result.require_plan` where the first objective has no plan.
+    With a ``rounder``, large models go the short way of :mod:`.far` before a search. Objective and bound
+    of the result are those of the second cost. Raises as :func:`.result.require_plan` where the first
+    objective has no plan.
     """
     if tolerance < 0:
         raise SolverError(f"the tolerance on cost cannot be negative, got {tolerance}")

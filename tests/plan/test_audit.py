@@ -195,6 +195,20 @@ def test_a_plan_of_other_inputs_fails_in_the_right_place(path: str, value: float
     assert check in failed
 
 
+def test_idle_racks_at_a_cap_that_nobody_uses_are_found() -> None:
+    _, options, good, _ = solved("base")
+    modes, work = good["modes"].copy(), good["assignment"].merge(options[["option", "cap_w"]], on="option")
+    on = ["site", "accelerator", "cap_w", "period"]
+    busy = modes.merge(work[on].drop_duplicates(), on=on, how="left", indicator=True)["_merge"] == "both"
+    caps = modes["accelerator"].map(
+        options.groupby("accelerator")["cap_w"].agg(lambda each: sorted(set(each)))
+    )
+    idle = next(i for i in modes.index[~busy] if len(caps[i]) > 1 and modes.loc[i, "cap_w"] == caps[i][0])
+    modes.loc[idle, "cap_w"] = caps[idle][1]
+    failed = {check.name for check in judged("base", modes=modes).checks if not check.passed}
+    assert "capacity" in failed
+
+
 def test_more_racks_than_can_come_are_found() -> None:
     scenario, options, good, objective = solved("eight times the demand")
     none = tuple(row.model_copy(update={"max_racks": 0, "option_racks": 0}) for row in scenario.supply)
